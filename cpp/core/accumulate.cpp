@@ -20,10 +20,12 @@ bool is_nan(T value) {
 }
 
 template <class T, class A>
-void load(const std::byte* data, std::byte* sums, int64_t n) {
+void load(const std::byte* data, std::byte* sums, int64_t n, [[maybe_unused]] bool include_self) {
     const T* from = reinterpret_cast<const T*>(data);
     A* to = reinterpret_cast<A*>(sums);
-    if constexpr (Half<T> && std::same_as<A, float>)
+    if constexpr (Counted<A>)
+        for (int64_t i = 0; i < n; ++i) to[i] = A(include_self ? from[i] : T{-0.0}, 0);  // -0.0 + x is x
+    else if constexpr (Half<T> && std::same_as<A, float>)
         widen(from, to, n);
     else
         for (int64_t i = 0; i < n; ++i) to[i] = accumulate_as<A>(from[i]);
@@ -61,6 +63,18 @@ void convert_each_sum(const A* sums, T* to, int64_t count, int64_t n, bool keeps
 template <class T, class A>
 void convert_sums(const A* sums, T* to, int64_t count, int64_t n, bool keeps_nan) {
     convert_each_sum(sums, to, count, n, keeps_nan);
+}
+
+// The same for sums that know their number of updates.
+template <class T>
+void convert_sums(const CountedSum<T>* sums, T* to, int64_t count, int64_t, bool include_self) {
+    for (int64_t i = 0; i < count; ++i) {
+        const int64_t n = static_cast<int64_t>(sums[i].count);
+        if (n == 0) continue;
+        const T before = to[i];
+        to[i] = element_of<T>(sums[i].sum, n + include_self);
+        if (include_self) keep_nan(before, to[i]);
+    }
 }
 
 // The same for float16. Blocks of numbers are converted, because processors have vector instructions for it.

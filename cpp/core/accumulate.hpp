@@ -74,8 +74,12 @@ R visit_mean(Accumulate accumulate, R otherwise, F& f) {
         return otherwise;
     else if constexpr (Integer<T>)
         return f(std::type_identity<T>{}, std::type_identity<MeanSum<T>>{}, Add{});
-    else
+    else {
+        if constexpr (std::floating_point<T>)
+            if (accumulate == Accumulate::counted)
+                return f(std::type_identity<T>{}, std::type_identity<CountedSum<T>>{}, Add{});
         return visit_sum<T, Add>(accumulate, f);
+    }
 }
 
 // Products of halves can accumulate in float.
@@ -154,16 +158,17 @@ class LongSums {
 // The accumulator type of a scatter, and the steps before and after the loop.
 struct Accumulator {
     int64_t item_size = 0;
-    void (*load)(const std::byte* data, std::byte* sums, int64_t n) = nullptr;  // null: the output is the accumulator
+    // Makes n sums of data. Null: the output is the accumulator.
+    void (*load)(const std::byte* data, std::byte* sums, int64_t n, bool include_self) = nullptr;
     // Writes the sums of the visited slots. Null: no final step is needed.
     void (*finish)(const Sums&, const Combine&) = nullptr;
     std::unique_ptr<LongSums> (*long_sums)(const Combine&) = nullptr;  // null: no second pass is needed
 };
 const Accumulator& accumulator(const Combine&);
 
-// Whether visits of slots are counted.
+// Whether visits of slots are counted apart from their sums.
 inline bool counts_visits(const Combine& combine) {
-    return combine.reduction == Reduction::mean || !combine.include_self;
+    return (combine.reduction == Reduction::mean || !combine.include_self) && combine.accumulate != Accumulate::counted;
 }
 
 // The bytes that scatter_with_accumulators allocates, without long sums.
@@ -181,7 +186,8 @@ bool scatter_with_accumulators(const Combine& combine, int64_t slots, int64_t wi
     if (accumulator.load) {
         const int64_t size = combine.item_size;
         for_pieces(slots * width, {slots * width, size}, [&](int64_t begin, int64_t end) {
-            accumulator.load(out + begin * size, sums.get() + begin * accumulator.item_size, end - begin);
+            accumulator.load(out + begin * size, sums.get() + begin * accumulator.item_size, end - begin,
+                             combine.include_self);
         });
     }
     std::byte* const target = accumulator.load ? sums.get() : out;

@@ -460,7 +460,7 @@ BagLoops bag_loops(const Combine& combine, bool weighted, bool coded) {
     return visit_combine(
         combine, BagLoops{}, [=]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
             constexpr bool is_sum = std::same_as<Op, Add>;
-            if constexpr (requires(A a) { a.known(); } || std::same_as<Op, Sub>)
+            if constexpr (requires(A a) { a.known(); } || Counted<A> || std::same_as<Op, Sub>)
                 return BagLoops{};
             else if (coded) {
                 if constexpr (is_sum && (std::same_as<T, float> || Half<T>))

@@ -16,6 +16,7 @@ enum class Accumulate : uint8_t {
     wide,       // a wider type: rounded once. Products of halves use it, too
     exact,      // a type that records whether it is exact: rounded once, independent of the order
     long_sums,  // the second pass of `exact`: sums that were not exact, as long integers
+    counted,    // means of single floats: as `step`, with the number of updates beside each sum
 };
 // The values that a caller can choose.
 inline constexpr const char* accumulate_names[] = {"step", "wide", "exact"};
@@ -30,6 +31,12 @@ struct Combine {
     Accumulate accumulate = Accumulate::step;
     void* long_sums = nullptr;  // used by Accumulate::long_sums
 };
+// Whether a reduction of single elements can use Accumulate::counted.
+inline bool can_count_beside(const Combine& combine, int64_t updates) {
+    const bool has_type = combine.dtype == DType::float32 || combine.dtype == DType::float64;
+    return has_type && combine.reduction == Reduction::mean && combine.accumulate == Accumulate::step &&
+           updates <= INT64_C(0xffffffff);
+}
 // Whether elements of a type have a reduction.
 bool supports(DType, Reduction);
 // Whether Accumulate::exact is supported. Exact sums are of real numbers. Exact products of floats are not supported.

@@ -352,11 +352,11 @@ void combine_all_elements(const Updates& u, const Share& share, const Combine& c
 }
 
 // Checks each index and uses it at once, as move_by_index() of index.cpp does.
-template <class T, class Op, class I, bool counted>
+template <class T, class A, class Op, class I, bool counted>
 int64_t combine_by_index(const std::byte* indices, int64_t n, uint64_t rows, std::byte* all, const std::byte* others,
                          int64_t* __restrict visits, bool include_self, bool prefetches) {
     const I* const index = reinterpret_cast<const I*>(indices);
-    T* __restrict out = reinterpret_cast<T*>(all);
+    A* __restrict out = reinterpret_cast<A*>(all);
     const T* __restrict updates = reinterpret_cast<const T*>(others);
     const Op op;
     const auto combine = [&](int64_t i) {
@@ -364,7 +364,8 @@ int64_t combine_by_index(const std::byte* indices, int64_t n, uint64_t rows, std
         if (row >= rows) [[unlikely]]
             return false;
         const bool replaces = counted && visits[row]++ == 0 && !include_self;
-        out[row] = replaces ? updates[i] : op(out[row], updates[i]);
+        const A update = accumulate_as<A>(updates[i]);
+        out[row] = replaces ? update : op(out[row], update);
         return true;
     };
     constexpr int64_t at_once = 8;
@@ -383,16 +384,17 @@ int64_t combine_by_index(const std::byte* indices, int64_t n, uint64_t rows, std
     return n;
 }
 
-template <class T, class Op, class I>
+template <class T, class A, class Op, class I>
 ApplyByIndex applier_by_index(bool counted) {
-    return counted ? combine_by_index<T, Op, I, true> : combine_by_index<T, Op, I, false>;
+    return counted ? combine_by_index<T, A, Op, I, true> : combine_by_index<T, A, Op, I, false>;
 }
 
 // There are loops for 32 and 64 bits. Narrower indices are widened first. Indices are read as unsigned numbers, so a
 // negative one is out of range and ends the loop. For signed indices of 32 bits, this needs at most 2^31 rows.
-template <class T, class Op>
+template <class T, class A, class Op>
 ApplyByIndex applier_by_index(IndexType type, bool counted) {
-    return size_of(type) == 8 ? applier_by_index<T, Op, uint64_t>(counted) : applier_by_index<T, Op, uint32_t>(counted);
+    return size_of(type) == 8 ? applier_by_index<T, A, Op, uint64_t>(counted)
+                              : applier_by_index<T, A, Op, uint32_t>(counted);
 }
 
 template <class I>
@@ -520,17 +522,17 @@ ApplyByIndex applier_by_index(const Combine& combine, const Index& index, bool c
     const bool reads_int32 = size_of(type) < 8 && type != IndexType::uint32;
     if (!index.is_single() || (reads_int32 && index.size() > uint64_t{1} << 31)) return nullptr;
     if (combine.reduction == Reduction::none) switch (combine.item_size) {
-            case 1: return applier_by_index<Bytes<1>, Set>(type, false);
-            case 2: return applier_by_index<Bytes<2>, Set>(type, false);
-            case 4: return applier_by_index<Bytes<4>, Set>(type, false);
-            case 8: return applier_by_index<Bytes<8>, Set>(type, false);
-            case 16: return applier_by_index<Bytes<16>, Set>(type, false);
+            case 1: return applier_by_index<Bytes<1>, Bytes<1>, Set>(type, false);
+            case 2: return applier_by_index<Bytes<2>, Bytes<2>, Set>(type, false);
+            case 4: return applier_by_index<Bytes<4>, Bytes<4>, Set>(type, false);
+            case 8: return applier_by_index<Bytes<8>, Bytes<8>, Set>(type, false);
+            case 16: return applier_by_index<Bytes<16>, Bytes<16>, Set>(type, false);
             default: return nullptr;
         }
     return visit_combine(combine, ApplyByIndex{nullptr},
                          [=]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
-                             if constexpr (std::same_as<T, A> && !Half<T>)
-                                 return applier_by_index<T, Op>(type, counted);
+                             if constexpr ((std::same_as<T, A> && !Half<T>) || Counted<A>)
+                                 return applier_by_index<T, A, Op>(type, counted);
                              else
                                  return ApplyByIndex{nullptr};
                          });

@@ -24,8 +24,11 @@ void complete(KernelCall& call, const Operation& operation, DType dtype, int64_t
     const Plan& plan = call.plan;
     call.kernel = operation.kernel;
     call.combine = {dtype, item_size, operation.reduction, operation.include_self, operation.accumulate};
-    const bool scatter = is_scatter(call.kernel);
-    if (plan.form == Form::rows) {
+    const bool scatter = is_scatter(call.kernel), is_rows = plan.form == Form::rows;
+    if ((!is_rows || plan.rows.width == 1) &&
+        can_count_beside(call.combine, is_rows ? call.tuples() * plan.rows.outer : plan.lanes.elements))
+        call.combine.accumulate = Accumulate::counted;
+    if (is_rows) {
         if (contiguous_data) lay_out(plan.rows, item_size, call.layout);
         call.index.emplace(indices, index_type, plan.rows.dims, call.layout.weights, operation.rule);
         call.route = scatter ? route_scatter(plan.rows, call.combine, *call.index)

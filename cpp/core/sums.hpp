@@ -254,6 +254,26 @@ struct ExactPair {
     friend ExactPair operator-(ExactPair a, ExactPair u) { return a + ExactPair(-u.high); }
 };
 
+// A sum of floats and the number of updates in it, which are found in one cache line.
+template <std::floating_point T>
+struct CountedSum {
+    T sum;
+    std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t> count;
+
+    CountedSum() = default;
+    explicit CountedSum(T update) : sum(update), count(1) {}
+    CountedSum(T sum, int64_t count) : sum(sum), count(static_cast<decltype(this->count)>(count)) {}
+
+    friend CountedSum operator+(CountedSum a, CountedSum u) {
+        a.sum += u.sum;
+        a.count += u.count;
+        return a;
+    }
+};
+
+template <class A>
+concept Counted = requires(A a) { a.count; };
+
 // The accumulator types for elements of type T.
 template <class T>
 struct SumTypes;
