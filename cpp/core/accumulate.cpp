@@ -68,13 +68,9 @@ void convert_sums(const A* sums, T* to, int64_t count, int64_t n, bool keeps_nan
 // The same for sums that know their number of updates.
 template <class T>
 void convert_sums(const CountedSum<T>* sums, T* to, int64_t count, int64_t, bool include_self) {
-    for (int64_t i = 0; i < count; ++i) {
-        const int64_t n = static_cast<int64_t>(sums[i].count);
-        if (n == 0) continue;
-        const T before = to[i];
-        to[i] = element_of<T>(sums[i].sum, n + include_self);
-        if (include_self) keep_nan(before, to[i]);
-    }
+    for (int64_t i = 0; i < count; ++i)
+        if (const int64_t n = static_cast<int64_t>(sums[i].count); n > 0)
+            to[i] = element_of<T>(sums[i].sum, n + include_self);
 }
 
 // The same for float16. Blocks of numbers are converted, because processors have vector instructions for it.

@@ -76,7 +76,7 @@ R visit_mean(Accumulate accumulate, R otherwise, F& f) {
         return f(std::type_identity<T>{}, std::type_identity<MeanSum<T>>{}, Add{});
     else {
         if constexpr (std::floating_point<T>)
-            if (accumulate == Accumulate::counted)
+            if (accumulate == Accumulate::counted_sums)
                 return f(std::type_identity<T>{}, std::type_identity<CountedSum<T>>{}, Add{});
         return visit_sum<T, Add>(accumulate, f);
     }
@@ -168,7 +168,8 @@ const Accumulator& accumulator(const Combine&);
 
 // Whether visits of slots are counted apart from their sums.
 inline bool counts_visits(const Combine& combine) {
-    return (combine.reduction == Reduction::mean || !combine.include_self) && combine.accumulate != Accumulate::counted;
+    return (combine.reduction == Reduction::mean || !combine.include_self) &&
+           combine.accumulate != Accumulate::counted_sums;
 }
 
 // The bytes that scatter_with_accumulators allocates, without long sums.

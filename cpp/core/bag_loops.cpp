@@ -129,17 +129,19 @@ class CodedColumns {
     // rounded to T. So are sums, if `rounds`.
     template <bool weighted, bool rounds, int64_t converts, class V>
     GS_LOOP void add_row(const Row& row, float factor, V* sums) const {
-        if (!row.codes)
+        if (!row.codes) {
+            GS_UNROLL_ALL
             for (int64_t i = 0; i < n / converts; ++i)
                 add_vector<weighted, rounds>(Vector<float, converts>{}, factor, sums[i]);
-        else if (rows_.values_of_codes)
+        } else if (rows_.values_of_codes) {
             add_codes<0, weighted, rounds, converts>(row, factor, sums);
-        else if (shift_ == 0)
+        } else if (shift_ == 0) {
             add_codes<1, weighted, rounds, converts>(row, factor, sums);
-        else if (shift_ == 1)
+        } else if (shift_ == 1) {
             add_codes<2, weighted, rounds, converts>(row, factor, sums);
-        else
+        } else {
             add_codes<4, weighted, rounds, converts>(row, factor, sums);
+        }
     }
 
     // Loads numbers, which have the type T.
@@ -193,7 +195,7 @@ class CodedColumns {
     GS_LOOP static void add_vector(N numbers, float factor, V& sums) {
         if constexpr (weighted) numbers *= factor;
         if constexpr (weighted && Half<T>) round_vector(numbers);
-        sums += __builtin_convertvector(numbers, V);
+        add_converted(sums, numbers);
         if constexpr (rounds) round_vector(sums);
     }
 
@@ -262,7 +264,7 @@ struct MemberRows {
     bool may_skip, prefetches;
     Columns columns;
 
-    // Finds the row of member m, and prefetches a later row. False: the row is out of range.
+    // Finds the row of member m. If it `prefetches`, a later row is prefetched. False: the row is out of range.
     GS_LOOP bool find_row(int64_t m, typename Columns::Row& row) const {
         constexpr int64_t ahead = row_lookahead(Columns::bytes);
         if (prefetches) {
@@ -363,7 +365,7 @@ GS_LOOP bool reduce_columns(const Bags& bags, const BagRange& range, const BagRo
         }
         if constexpr (Columns::template has_add_row<S, converts>) {
             using V = Vector<S, converts>;
-            V vectors[n / converts];  // GCC would not keep an array of floats in registers
+            V vectors[n / converts];  // no array of floats, because GCC keeps those in memory
             GS_UNROLL_ALL
             for (int64_t i = 0; i < n / converts; ++i) std::memcpy(&vectors[i], sums + i * converts, sizeof(V));
             for (; m < end; ++m) {

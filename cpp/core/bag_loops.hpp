@@ -15,7 +15,7 @@ struct BagRows {
     int64_t count, size;     // the number of rows, and the bytes of each
     const std::byte* zeros;  // the values of member -1 in the columns of a loop, or null
     const CodedRows* coded;  // of a quantized table, instead of data
-    bool prefetch;           // rows take more than a quarter of the cache of a core
+    bool prefetch;           // whether to prefetch rows
 };
 
 // The range of bags and members that one call of a loop reduces.

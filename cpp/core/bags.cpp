@@ -20,11 +20,11 @@ namespace {
 
 // When threads divide the columns of a bag, each thread takes a multiple of this number. The number of threads then
 // decides which loop reduces a column, but it must not change the bits. Loops can only differ if the sum and the row
-// are both NaN. Loops over floats keep the sum. In loops over halves, the compiler's choice differs from loop to loop.
-// Therefore threads divide halves only if all of them run the largest loop.
-int64_t column_unit(const BagLoops& loops, const Combine& combine) {
+// are both NaN. Loops over floats in memory keep the sum. In loops over halves and over codes, the compiler's choice
+// differs from loop to loop. Therefore threads divide these only if all of them run the largest loop.
+int64_t column_unit(const BagLoops& loops, const SourceRows& rows, const Combine& combine) {
     const bool halves = combine.dtype == DType::float16 || combine.dtype == DType::bfloat16;
-    return halves ? loops.columns : 256 / combine.item_size;
+    return halves || rows.decoder ? loops.columns : 256 / combine.item_size;
 }
 
 // Copies an element of at most 16 bytes to n places.
@@ -114,7 +114,7 @@ struct Method {
         : loops(choose_loops(bags, rows, combine)) {
         const int64_t size = combine.item_size, row_size = saturating_multiply(width, size);
         const int threads = threads_for({bags.members + bags.count, row_size});
-        tasks = divide(bags, width, loops.columns > 0 ? column_unit(loops, combine) : 0, threads);
+        tasks = divide(bags, width, loops.columns > 0 ? column_unit(loops, rows, combine) : 0, threads);
         workers = static_cast<int>(std::min<int64_t>(threads, static_cast<int64_t>(tasks.size())));
         at_once = loops.columns > 0 ? 0 : std::clamp<int64_t>(group_bytes / row_size, 1, block);
     }
@@ -251,9 +251,9 @@ bool reduce_bags(const Bags& bags, const SourceRows& rows, int64_t width, const 
         const Scratch zeros(bags.may_skip ? method.loops.columns * size : 0, true);
         const CodedRows* const coded = rows.decoder ? rows.decoder->coded() : nullptr;
         const int64_t row_bytes = coded ? coded->row_bytes : width * size;
-        const BagRows source{rows.data,    rows.count,
-                             width * size, zeros.get(),
-                             coded,        saturating_multiply(rows.count, row_bytes) > core_cache_bytes / 4};
+        // Members and results take much of the cache, too.
+        const bool prefetch = saturating_multiply(rows.count, row_bytes) > core_cache_bytes / 4;
+        const BagRows source{rows.data, rows.count, width * size, zeros.get(), coded, prefetch};
         return reduce_directly(bags, source, method, empty, out, combine);
     }
     if (!combine.include_self)

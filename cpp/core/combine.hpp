@@ -12,11 +12,11 @@ namespace gs {
 
 // The type that floats and complex numbers are accumulated in.
 enum class Accumulate : uint8_t {
-    step,       // the element type: rounded after every step
-    wide,       // a wider type: rounded once. Products of halves use it, too
-    exact,      // a type that records whether it is exact: rounded once, independent of the order
-    long_sums,  // the second pass of `exact`: sums that were not exact, as long integers
-    counted,    // means of single floats: as `step`, with the number of updates beside each sum
+    step,          // the element type: rounded after every step
+    wide,          // a wider type: rounded once. Products of halves use it, too
+    exact,         // a type that records whether it is exact: rounded once, independent of the order
+    long_sums,     // the second pass of `exact`: sums that were not exact, as long integers
+    counted_sums,  // means of single floats: as `step`, with the number of updates beside each sum
 };
 // The values that a caller can choose.
 inline constexpr const char* accumulate_names[] = {"step", "wide", "exact"};
@@ -31,8 +31,8 @@ struct Combine {
     Accumulate accumulate = Accumulate::step;
     void* long_sums = nullptr;  // used by Accumulate::long_sums
 };
-// Whether a reduction of single elements can use Accumulate::counted.
-inline bool can_count_beside(const Combine& combine, int64_t updates) {
+// Whether a reduction of single elements can use Accumulate::counted_sums.
+inline bool can_use_counted_sums(const Combine& combine, int64_t updates) {
     const bool has_type = combine.dtype == DType::float32 || combine.dtype == DType::float64;
     return has_type && combine.reduction == Reduction::mean && combine.accumulate == Accumulate::step &&
            updates <= INT64_C(0xffffffff);

@@ -277,22 +277,53 @@ GS_LOOP int64_t run_length(const int64_t* rows, int64_t n) {
     return i;
 }
 
+#ifdef GS_VECTORS
+template <class T>
+inline constexpr int64_t floats_at_once = line_size / static_cast<int64_t>(sizeof(T));
+
+// Finds the minimum or maximum of n floats, a multiple of floats_at_once. False: its bits depend on the order of the
+// floats, because one is NaN, or the result is zero.
+template <class Op, class T>
+GS_LOOP bool find_extremum(const T* values, int64_t n, T& best) {
+    using V = Vector<T, vector_bytes<Op> / sizeof(T)>;
+    constexpr int64_t lanes = sizeof(V) / sizeof(T), parts = floats_at_once<T> / lanes;
+    V part[parts];
+    std::memcpy(part, values, sizeof(part));
+    auto has_nan = part[0] != part[0];
+    GS_UNROLL_ALL
+    for (int64_t p = 1; p < parts; ++p) has_nan |= part[p] != part[p];
+    for (int64_t i = floats_at_once<T>; i < n; i += floats_at_once<T>) {
+        GS_UNROLL_ALL
+        for (int64_t p = 0; p < parts; ++p) {
+            V v;
+            load_vector<sizeof(V)>(values + i + p * lanes, v);
+            has_nan |= v != v;
+            part[p] = std::same_as<Op, Min> ? (v < part[p] ? v : part[p]) : (v > part[p] ? v : part[p]);
+        }
+    }
+    bool is_nan = false;
+    best = part[0][0];
+    for (int64_t p = 0; p < parts; ++p)
+        for (int64_t l = 0; l < lanes; ++l) {
+            best = Op{}(best, part[p][l]);
+            is_nan |= has_nan[l] != 0;
+        }
+    return !is_nan && best != 0;
+}
+#endif
+
 // Combines a value with n updates, in their order.
 template <class T, class A, class Op>
 GS_LOOP A combine_run(A value, const T* updates, int64_t n, Op op) {
-    if constexpr (Selection<Op> && Float<T>) {
-        // Compilers do not vectorize this. Four consecutive parts hide the latency of comparisons.
-        constexpr int64_t parts = 4, min_size = 4;
-        if (const int64_t size = n / parts; size >= min_size) {
-            T part[parts];
-            for (int64_t p = 0; p < parts; ++p) part[p] = updates[p * size];
-            for (int64_t i = 1; i < size; ++i)
-                for (int64_t p = 0; p < parts; ++p) part[p] = op(part[p], updates[p * size + i]);
-            for (const T best : part) value = op(value, best);
-            updates += parts * size;
-            n -= parts * size;
-        }
-    }
+#ifdef GS_VECTORS
+    if constexpr (Selection<Op> && std::floating_point<T>)  // compilers do not vectorize this
+        if (const int64_t whole = n & -floats_at_once<T>; whole > 0)
+            if (T best; find_extremum<Op>(updates, whole, best)) {
+                value = op(value, best);
+                updates += whole;
+                n -= whole;
+            }
+#endif
     for (int64_t i = 0; i < n; ++i) value = op(value, accumulate_as<A>(updates[i]));
     return value;
 }

@@ -26,8 +26,8 @@ void complete(KernelCall& call, const Operation& operation, DType dtype, int64_t
     call.combine = {dtype, item_size, operation.reduction, operation.include_self, operation.accumulate};
     const bool scatter = is_scatter(call.kernel), is_rows = plan.form == Form::rows;
     if ((!is_rows || plan.rows.width == 1) &&
-        can_count_beside(call.combine, is_rows ? call.tuples() * plan.rows.outer : plan.lanes.elements))
-        call.combine.accumulate = Accumulate::counted;
+        can_use_counted_sums(call.combine, is_rows ? call.tuples() * plan.rows.outer : plan.lanes.elements))
+        call.combine.accumulate = Accumulate::counted_sums;
     if (is_rows) {
         if (contiguous_data) lay_out(plan.rows, item_size, call.layout);
         call.index.emplace(indices, index_type, plan.rows.dims, call.layout.weights, operation.rule);

@@ -1,8 +1,6 @@
 // Vectors of GCC and Clang.
 #pragma once
 
-#ifdef __GNUC__
-
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -10,6 +8,7 @@
 
 #include "machine.hpp"
 
+#ifdef __GNUC__
 #define GS_VECTORS
 
 namespace gs {
@@ -48,6 +47,22 @@ GS_LOOP void store_vector(void* to, const V& v) {
     }
 }
 
+// sums += numbers, which may have another type.
+template <class V, class N>
+GS_LOOP void add_converted(V& sums, const N& numbers) {
+    sums += __builtin_convertvector(numbers, V);
+}
+
+}  // namespace gs
+
+#else
+
+// Other compilers need these names to parse templates, which they never instantiate.
+namespace gs {
+template <class T, int64_t n>
+struct Vector;
+template <class V, class N>
+void add_converted(V&, const N&) = delete;
 }  // namespace gs
 
 #endif

@@ -207,6 +207,7 @@ void everything() {
     rows("columns", shape({2, 9000}), 60, false, max, Accumulate::step);
     rows("elements", shape({4500000}), 90000, false, none, Accumulate::step);
     rows("elements in the cache", shape({300000}), 200000, false, add, Accumulate::step);
+    rows("means of elements", shape({4500000}), 90000, false, mean, Accumulate::step);
     rows("exact elements", shape({4500000}), 90000, false, add, Accumulate::exact);
     rows("ordered", shape({400000}), 200000, true, add, Accumulate::step);
     rows("integers", shape({300}), 200000, false, sub, Accumulate::step, DType::int32);

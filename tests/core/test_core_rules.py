@@ -76,6 +76,9 @@ def test_scratch_is_what_accumulators_and_visits_take() -> None:
         ({"reduction": "mean", "accumulate": "wide"}, 30 * 8 + 10 * 8),
     ):
         assert gs.plan("scatter_update", data, rows, updates, num_threads=1, **options).scratch_bytes == scratch
+    for dtype, scratch in (("f2", 10 * 8), ("f4", 10 * (4 + 4)), ("f8", 10 * (8 + 8))):  # counts beside sums
+        data, updates = np.zeros(10, dtype), np.zeros(2, dtype)
+        assert gs.plan("scatter_update", data, rows, updates, reduction="mean").scratch_bytes == scratch
 
 
 # ---------------------------------------------------------------------------------------------------------- layouts
@@ -241,10 +244,10 @@ def test_rows_of_any_width_in_any_order(dtype: Any, reduction: str, order: str) 
             got = gs.scatter_update(data, rows, updates, reduction=reduction, num_threads=threads)
             if dtype == ml_dtypes.bfloat16:  # NumPy does not know its NaN
                 got, expected = got.astype(np.float32), expected.astype(np.float32)
-            np.testing.assert_array_equal(got, expected)
             if got.dtype.kind == "f":
-                is_number = ~np.isnan(expected)
-                np.testing.assert_array_equal(np.signbit(got[is_number]), np.signbit(expected[is_number]))
+                assert_same_floats(got, expected)
+            else:
+                np.testing.assert_array_equal(got, expected)
 
 
 @pytest.mark.parametrize("include_self", [True, False])
@@ -259,6 +262,46 @@ def test_means_of_runs(dtype: str, include_self: bool) -> None:
     expected = (sums // counts if dtype[0] == "i" else sums.astype(dtype) / counts.astype(dtype)).astype(dtype)
     got = gs.scatter_update(data, rows, updates, reduction="mean", include_self=include_self)
     np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("include_self", [True, False])
+@pytest.mark.parametrize("places", [200, 40_000, 3_000_000])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_means_of_single_elements(dtype: str, places: int, include_self: bool) -> None:
+    rng = np.random.default_rng(places)
+    rows = rng.integers(-places, places + places // 8, 60_000)  # the largest ones are out of range
+    data, updates = (rng.standard_normal(n).astype(dtype) for n in (places, len(rows)))
+    for values in (data, updates):
+        values[rng.random(len(values)) < 0.02] = -0.0
+        values[rng.random(len(values)) < 0.001] = np.inf
+        values[rng.random(len(values)) < 0.001] = np.nan
+    signalling = {"f4": 0x7F800001, "f8": 0x7FF0000000000001}[dtype]
+    data[-5:] = np.full(5, signalling, f"u{dtype[1]}").view(dtype)
+    known = (rows < places - 5) & ~((rows < 0) & (rows >= -5))  # nothing is added to the last places
+    rows[~known] = places + 1
+    sums = data.copy() if include_self else np.full_like(data, -0.0)
+    with np.errstate(all="ignore"):
+        np.add.at(sums, rows[known], updates[known])
+        counts = np.bincount(rows[known] % places, minlength=places)
+        expected = np.where(counts > 0, sums / (counts + include_self).astype(dtype), data)
+    for indices in (rows, rows.astype(np.int32), np.where(known, rows % places, rows)):
+        for mode, kept in (("drop", slice(None)), ("raise", known)):
+            for threads in (1, 2):
+                got = gs.scatter_update(
+                    data, indices[kept], updates[kept], reduction="mean", include_self=include_self, mode=mode,
+                    num_threads=threads,
+                )  # fmt: skip
+                assert_same_floats(got, expected)
+                assert got[counts == 0].tobytes() == data[counts == 0].tobytes()
+    both = (np.stack([array] * 2) for array in (data, rows[known], updates[known]))
+    for lane in gs.scatter_elements(*both, axis=1, reduction="mean", include_self=include_self):
+        assert_same_floats(lane, expected)
+
+
+def assert_same_floats(got: np.ndarray, expected: np.ndarray) -> None:
+    np.testing.assert_array_equal(got, expected)
+    is_number = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(got[is_number]), np.signbit(expected[is_number]))
 
 
 @pytest.mark.parametrize("reduction", ["min", "max"])

@@ -352,9 +352,9 @@ def test_bags_of_many_widths_and_blocks(kind: str, bits: int, scale_type: str) -
 
 def test_bags_that_threads_divide_by_columns() -> None:
     generator = np.random.default_rng(21)
-    data = generator.integers(0, 256, (50, 512), np.uint8)
-    table = {"scales": generator.standard_normal((50, 8)).astype(np.float32), "block_size": 64, "bits": 8}
-    members = generator.integers(0, 50, 30_000)
+    data = generator.integers(0, 256, (3000, 512), np.uint8)  # rows are prefetched
+    table = {"scales": generator.standard_normal((3000, 8)).astype(np.float32), "block_size": 64, "bits": 8}
+    members = generator.integers(0, 3000, 30_000)
     wanted = gs.gather_reduce(data, members, offsets=[0, 20, 29_000], num_threads=1, **table)
     assert_same(gs.gather_reduce(data, members, offsets=[0, 20, 29_000], num_threads=4, **table), wanted)
     assert gs.plan("gather_reduce", data, members, offsets=[0, 20, 29_000], num_threads=4, **table).threads > 1
