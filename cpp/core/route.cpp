@@ -23,8 +23,8 @@ bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bf
 // Halves and sums in wider types take many instructions, so the processor's own prefetching does not reach far enough
 // ahead.
 bool needs_prefetch(const Combine& combine, int64_t data_bytes) {
-    const bool slow =
-        combine.reduction != Reduction::none && (is_half(combine.dtype) || combine.accumulate != Accumulate::step);
+    const bool wide = combine.accumulate != Accumulate::step && combine.accumulate != Accumulate::counted_sums;
+    const bool slow = combine.reduction != Reduction::none && (is_half(combine.dtype) || wide);
     return data_bytes > (slow ? cache_bytes / 16 : cache_bytes);
 }
 
