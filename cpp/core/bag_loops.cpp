@@ -264,10 +264,11 @@ struct MemberRows {
     bool may_skip, prefetches;
     Columns columns;
 
-    // Finds the row of member m. If it `prefetches`, a later row is prefetched. False: the row is out of range.
+    // Finds the row of member m, and may prefetch a later row. False: the row is out of range.
     GS_LOOP bool find_row(int64_t m, typename Columns::Row& row) const {
         constexpr int64_t ahead = row_lookahead(Columns::bytes);
-        if (prefetches) {
+        constexpr bool is_narrow = Columns::bytes <= 16;  // the prefetch takes no longer than the question
+        if (is_narrow || prefetches) {
             const auto next = static_cast<uint64_t>(rows[std::min(m + ahead, last_known)]);
             if (next < row_count) columns.prefetch(static_cast<int64_t>(next));
         }

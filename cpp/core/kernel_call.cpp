@@ -25,7 +25,7 @@ void complete(KernelCall& call, const Operation& operation, DType dtype, int64_t
     call.kernel = operation.kernel;
     call.combine = {dtype, item_size, operation.reduction, operation.include_self, operation.accumulate};
     const bool scatter = is_scatter(call.kernel), is_rows = plan.form == Form::rows;
-    if ((!is_rows || plan.rows.width == 1) &&
+    if (scatter && operation.reduction == Reduction::mean && (!is_rows || plan.rows.width == 1) &&
         can_use_counted_sums(call.combine, is_rows ? call.tuples() * plan.rows.outer : plan.lanes.elements))
         call.combine.accumulate = Accumulate::counted_sums;
     if (is_rows) {
