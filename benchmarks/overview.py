@@ -72,6 +72,8 @@ def limit_of(row: Row) -> str:
         return "the call: reading arguments, planning, creating the result"
     if kind == "Rows, gathered and reduced":
         return _limit_of_bags(workload, way)
+    if kind == "Quantized tables" and way.startswith("torch: embedding_bag"):
+        return "numbers are rounded before they are added; the peer fuses both steps, and its rows contain their scales"
     if kind != "Whole rows" and workload.out:
         return "indices are read twice, because nothing is written before all are checked"
     if way == "numba: parallel loop" and not workload.is_gather:
