@@ -316,7 +316,8 @@ GS_LOOP bool find_extremum(const T* values, int64_t n, T& best) {
 template <class T, class A, class Op>
 GS_LOOP A combine_run(A value, const T* updates, int64_t n, Op op) {
 #ifdef GS_VECTORS
-    if constexpr (Selection<Op> && std::floating_point<T>)  // compilers do not vectorize this
+    // Compilers do not vectorize this. Vectors would take longer for a few floats.
+    if constexpr (Selection<Op> && std::floating_point<T>)
         if (const int64_t whole = n & -floats_at_once<T>; whole >= 4 * floats_at_once<T>)
             if (T best; find_extremum<Op>(updates, whole, best)) {
                 value = op(value, best);
