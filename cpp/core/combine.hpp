@@ -31,7 +31,7 @@ struct Combine {
     Accumulate accumulate = Accumulate::step;
     void* long_sums = nullptr;  // used by Accumulate::long_sums
 };
-// Whether a mean of single elements can use Accumulate::counted_sums.
+// Whether a mean of single elements can use Accumulate::counted_sums. The number beside a float32 has 32 bits.
 inline bool can_use_counted_sums(const Combine& combine, int64_t updates) {
     const bool has_type = combine.dtype == DType::float32 || combine.dtype == DType::float64;
     return has_type && combine.accumulate == Accumulate::step && updates <= INT64_C(0xffffffff);
