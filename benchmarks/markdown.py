@@ -32,7 +32,7 @@ page. `--html` writes a page with plots, and `--against COMMIT` compares with an
   another order. A peer that is wrong in one run is listed as wrong and does not count.
 - **Contenders alternate.** They run in turn on the same arrays, in a new order each round. Each waits until the threads
   of the previous one are asleep. A peer is timed in the fastest of its correct ways, which is named. Compilation is not
-  timed.
+  timed. In workloads of PyTorch's tensors, libraries that take arrays convert the tensors, and their result.
 - **Ratio** is the time of the best correct peer divided by the time of gatherscatter. Above 1, gatherscatter is faster.
   The ratio is estimated from pairs of the same round, and the interval in brackets has 99 % confidence (Wilcoxon's
   signed-rank test). Rounds end when the interval is narrow, or when the time for a workload is used up. gatherscatter

@@ -53,8 +53,9 @@ class Workload:
     weighted: bool = False
     prepared: bool = False  # results that depend only on the indices are computed before the call
     out: bool = False  # into an existing array: out= of a gather, out=data of a scatter
-    # How our call enters: "" (an array function), "list" of indices, "at", "onnx", "openvino" or "torch". For a model:
-    # "session" (InferenceSession), "run" (gs.run) or "load" (a model that is loaded before the clock starts).
+    # How our call enters: "" (an array function), "list" of indices, "at", "onnx", "openvino" or "torch" (with tensors,
+    # which other libraries convert). For a model: "session" (InferenceSession), "run" (gs.run) or "load" (a model that
+    # is loaded before the clock starts).
     entry: str = ""
     layout: str = "contiguous"  # or "strided" (every other column), "transposed", "expanded" (index with stride 0)
     # How our call gets its arrays, or "" (as they are). The peer converts them first, or makes the simplest other call

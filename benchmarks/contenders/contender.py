@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -70,7 +71,30 @@ class StatisticContender(Protocol):
 
 
 def find_calls(contender: Contender, case: BenchCase) -> Mapping[str, TimedCall]:
-    """Return the ways of a contender to do a workload."""
+    """Return the ways of a contender to do a workload.
+
+    If the workload is given as tensors, libraries that take arrays convert them, and their result.
+    """
+    calls = _find_calls(contender, case)
+    if case.workload.entry != "torch" or contender.name == "torch" or contender.name.startswith("gatherscatter"):
+        return calls
+    return {way: _convert_tensors(call, case) for way, call in calls.items()}
+
+
+def _convert_tensors(call: TimedCall, case: BenchCase) -> TimedCall:
+    torch = import_module("torch")
+    tensors = [torch.from_numpy(array) for array in (case.data, case.indices, case.bags) if array is not None]
+
+    def run() -> Any:
+        for tensor in tensors:
+            tensor.numpy()
+        result = call.result(call.run())
+        return torch.from_numpy(result if result.flags.writeable else result.copy())
+
+    return replace(call, run=run, result=_to_array)
+
+
+def _find_calls(contender: Contender, case: BenchCase) -> Mapping[str, TimedCall]:
     if case.workload.is_statistic:
         return contender.statistic_calls(case) if isinstance(contender, StatisticContender) else {}
     if case.table is None:

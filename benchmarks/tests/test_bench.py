@@ -115,6 +115,21 @@ def test_a_conversion_before_the_call_gives_the_same_bits(row: Workload) -> None
     assert (ours.state, first.state, first.way) == ("ok", "ok", "convert, then call")
 
 
+@pytest.mark.parametrize("row", [row for row in WORKLOADS if row.entry == "torch"], ids=lambda row: row.id)
+@pytest.mark.parametrize("peer", ["numpy", "jax", "torch"])
+def test_a_workload_of_tensors_has_tensors_as_results(row: Workload, peer: str) -> None:
+    """A library that takes arrays converts them, and its result."""
+    torch = pytest.importorskip("torch")
+    case = build(row)
+    *_, contender = make_contenders([peer], 1, scaling=False)
+    calls = find_calls(contender, case)
+    assert calls
+    for way in calls.values():
+        result = way.run()
+        assert isinstance(result, torch.Tensor)
+        assert Reference(case).accepts(way.result(result))
+
+
 def some_of_each() -> list[Workload]:
     """Return a workload for every combination of properties that the adapters depend on."""
     looks = ("form", "dtype", "reduction", "axis", "batch_dims", "out", "layout", "grouping", "weighted", "prepared")

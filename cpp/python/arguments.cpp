@@ -179,6 +179,8 @@ bool read_flag(PyObject* op, PyObject* value, bool& flag) {
     return truth >= 0 || refuse("flag_fault", op, include_self, value);
 }
 
+bool read_axis(PyObject* op, PyObject* value, int64_t& result) { return read_integer(op, axis, value, result); }
+
 bool read_num_segments(PyObject* op, PyObject* value, std::optional<int64_t>& num_segments) {
     if (!value || value == Py_None) return true;
     int64_t n = 0;
@@ -371,6 +373,20 @@ PyObject* gather_quantized_function(PyObject*, PyObject* const* arguments, Py_ss
 
 }  // namespace
 
+bool read_options(PyObject* op, PyObject* kernel, PyObject* const* options, Call& call) {
+    const int found = find_name(kernel, kernel_names);
+    if (found < 0) {
+        PyErr_Format(PyExc_ValueError, "the core knows no kernel %R", kernel);
+        return false;
+    }
+    call.op = op;
+    call.kernel = static_cast<Kernel>(found);
+    PyObject* values[parameter_count] = {};
+    constexpr Parameter order[] = {axis, batch_dims, reduction, include_self, accumulate, mode};
+    for (size_t i = 0; i < std::size(order); ++i) values[order[i]] = options[i];
+    return read_call(call, values) && read_flag(op, options[std::size(order)], call.rule.negative);
+}
+
 // apply(op, kernel, data, indices, updates, axis, batch_dims, reduction, include_self, accumulate, mode, negative,
 //       out, num_threads)
 bool read_apply(PyObject* const* arguments, Py_ssize_t n, Call& call) {
@@ -378,30 +394,16 @@ bool read_apply(PyObject* const* arguments, Py_ssize_t n, Call& call) {
         PyErr_SetString(PyExc_TypeError, "apply() takes 14 arguments");
         return false;
     }
-    const int kernel = find_name(arguments[1], kernel_names);
-    if (kernel < 0) {
-        PyErr_Format(PyExc_ValueError, "apply() knows no kernel %R", arguments[1]);
-        return false;
-    }
-    call.op = arguments[0];
-    call.kernel = static_cast<Kernel>(kernel);
-    PyObject* values[parameter_count] = {};
-    values[data] = arguments[2];
-    values[indices] = arguments[3];
-    values[updates] = or_none(arguments[4]);
-    values[axis] = arguments[5];
-    values[batch_dims] = arguments[6];
-    values[reduction] = arguments[7];
-    values[include_self] = arguments[8];
-    values[accumulate] = arguments[9];
-    values[mode] = arguments[10];
-    values[out] = arguments[12];
-    values[Parameter::num_threads] = arguments[13];
-    if (is_scatter(call.kernel) != (values[updates] != nullptr)) {
+    if (!read_options(arguments[0], arguments[1], arguments + 5, call)) return false;
+    call.data = arguments[2];
+    call.indices = arguments[3];
+    call.updates = or_none(arguments[4]);
+    call.out = or_none(arguments[12]);
+    if (is_scatter(call.kernel) != (call.updates != nullptr)) {
         PyErr_SetString(PyExc_TypeError, "apply() wants updates for a scatter and only then");
         return false;
     }
-    return read_call(call, values) && read_flag(call.op, arguments[11], call.rule.negative);
+    return read_threads(call.op, arguments[13], call.threads);
 }
 
 // apply_bags(op, data, indices, offsets, segment_ids, indptr, num_segments, weights, init, reduction, default,

@@ -109,8 +109,13 @@ inline PyObject* refuse(const char* text) {
 // Read arguments as values. False: an exception is set, with `op` in its message. Absent arguments do not change the
 // value.
 bool read_flag(PyObject* op, PyObject* value, bool& flag);
+bool read_axis(PyObject* op, PyObject* value, int64_t& axis);
 bool read_num_segments(PyObject* op, PyObject* value, std::optional<int64_t>& num_segments);
 bool read_threads(PyObject* op, PyObject* value, int& threads);
+
+// Reads the options of a call: axis, batch_dims, reduction, include_self, accumulate, mode, negative. False: an
+// exception is set.
+bool read_options(PyObject* op, PyObject* kernel, PyObject* const* options, Call&);
 
 // Read the arguments of `apply`, `apply_bags` and `apply_quantized`. False: an exception is set.
 bool read_apply(PyObject* const* arguments, Py_ssize_t n, Call&);
@@ -132,10 +137,10 @@ int find_name(PyObject* value, const char* const (&names)[n]) {
 // The functions of the module. Functions that take arrays are the array functions of the package root. The others serve
 // the layers above.
 using Function = PyObject*(PyObject* module, PyObject* const* arguments, Py_ssize_t n);
-Function plan_call, supports_call, group_call, scatter_groups_call, reduce_groups_call, find_bags_call,
-    sum_matches_call, dot_rows_call, resolve_indices_call, copied_call, cast_call, tensor_array_call,
-    set_tensor_types_call, apply_to_tensors_call, apply_bags_to_tensors_call, gather_tree_call, find_bad_indices_call,
-    find_index_hint_call, group_statistic_call, sort_groups_call, find_greatest_label_call;
+Function bind_call, make_call_key, run_known_call, plan_call, supports_call, group_call, scatter_groups_call,
+    reduce_groups_call, find_bags_call, sum_matches_call, dot_rows_call, resolve_indices_call, copied_call, cast_call,
+    tensor_array_call, set_tensor_types_call, apply_to_tensors_call, apply_bags_to_tensors_call, gather_tree_call,
+    find_bad_indices_call, find_index_hint_call, group_statistic_call, sort_groups_call, find_greatest_label_call;
 PyMethodDef* array_functions();  // also apply and its relatives
 
 // Makes the entry of a function for a list of methods.

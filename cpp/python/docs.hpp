@@ -427,6 +427,28 @@ Run an array function, for the layers above. Messages name `op`. `negative`: whe
 end. Accepts plain arrays only.
 )";
 
+inline constexpr const char* bind_call =
+    R"(bind_call($module, op, kernel, axis, batch_dims, reduction, include_self, accumulate, mode, negative, /)
+--
+
+Return a function of data, indices, the updates of a scatter, and perhaps an axis. It is `apply` with these options.
+)";
+
+inline constexpr const char* make_call_key =
+    R"(make_call_key($module, op, accumulate, inputs, attributes, /)
+--
+
+Return what determines all checks of a call that do not depend on shapes and values, as a tuple. None: an argument is
+unusual.
+)";
+
+inline constexpr const char* run_known_call =
+    R"(run_known_call($module, known, op, accumulate, inputs, attributes, /)
+--
+
+Run the function that a dict has for the key of a call. NotImplemented if it has none.
+)";
+
 inline constexpr const char* supports = R"(supports($module, dtype, reduction, /)
 --
 

@@ -43,6 +43,9 @@ PyObject* set_pool_limit_call(PyObject*, PyObject* value) {
 
 PyMethodDef functions[] = {
     method("plan", plan_call, docs::plan),
+    method("bind_call", bind_call, docs::bind_call),
+    method("make_call_key", make_call_key, docs::make_call_key),
+    method("run_known_call", run_known_call, docs::run_known_call),
     method("supports", supports_call, docs::supports),
     method("resolve_indices", resolve_indices_call, docs::resolve_indices),
     method("find_bad_indices", find_bad_indices_call, docs::find_bad_indices),

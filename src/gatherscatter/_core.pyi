@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,29 @@ def apply(
     num_threads: int | None,
     /,
 ) -> np.ndarray: ...
+def bind_call(
+    op: str,
+    kernel: str,
+    axis: int,
+    batch_dims: int,
+    reduction: str,
+    include_self: bool,
+    accumulate: str,
+    mode: str,
+    negative: bool,
+    /,
+) -> Callable[..., np.ndarray]: ...
+def make_call_key(
+    op: str, accumulate: str | None, inputs: tuple[Any, ...], attributes: dict[str, Any], /
+) -> tuple[Any, ...] | None: ...
+def run_known_call(
+    known: dict[tuple[Any, ...], Callable[..., np.ndarray]],
+    op: str,
+    accumulate: str | None,
+    inputs: tuple[Any, ...],
+    attributes: dict[str, Any],
+    /,
+) -> Any: ...
 def describe_call(
     op: str,
     kernel: str,

@@ -629,6 +629,51 @@ def test_arguments_of_apply() -> None:
         _core.supports(np.dtype(float), "most")
 
 
+def test_arguments_of_bound_calls() -> None:
+    data, rows, updates = np.zeros((2, 3)), np.array([1]), np.ones((2, 1))
+    scatter = _core.bind_call("x", "scatter_update", 1, 0, "add", True, "step", "raise", True)
+    assert scatter(data, rows, updates).tolist() == [[0, 1, 0], [0, 1, 0]]
+    assert scatter(data, rows, np.ones((1, 3)), 0).tolist() == [[0, 0, 0], [1, 1, 1]]
+    for few in ((data, rows), (data, rows, updates, 0, 0)):
+        with pytest.raises(TypeError, match="wants its arrays, and perhaps an axis"):
+            scatter(*few)
+    with pytest.raises(TypeError, match="wants plain arrays"):
+        scatter(data.tolist(), rows, updates)
+    for axis, text in ((2, "axis 2"), (1 << 70, "axis"), (-(1 << 70), "axis"), ("0", "axis must be an integer")):
+        with pytest.raises((ValueError, TypeError), match=f"x: .*{text}"):
+            scatter(data, rows, updates, axis)
+    with pytest.raises(IndexError, match=r"x: indices\[0\] = 5"):
+        scatter(data, rows + 4, updates)
+    with pytest.raises(TypeError, match="takes 9 arguments"):
+        _core.bind_call("x", "scatter_update", 1)
+    with pytest.raises(ValueError, match="knows no kernel 'scatter'"):
+        _core.bind_call("x", "scatter", 1, 0, "add", True, "step", "raise", True)
+    with pytest.raises(ValueError, match="x: mode"):
+        _core.bind_call("x", "gather", 1, 0, "none", True, "step", "drop", True)
+
+
+def test_keys_of_calls() -> None:
+    data, rows = np.zeros(3, np.float32), np.array([1])
+    key = _core.make_call_key("x", None, (data, None, rows), {"axis": 1})
+    assert key == ("x", None, data.dtype, None, rows.dtype, "axis", 1)
+    assert _core.run_known_call({key: lambda *arrays: arrays[0]}, "x", None, (data, None, rows), {"axis": 1}) is data
+    assert _core.run_known_call({key: None}, "x", "wide", (data, None, rows), {"axis": 1}) is NotImplemented
+    for inputs, attributes, accumulate in (
+        (([0.0], rows), {}, None),
+        ((data, rows), {"axis": 1.0}, None),
+        ((data, rows), {"axis": np.int64(1)}, None),
+        ((data, rows), {}, 1),
+        ((np.ma.array(data), rows), {}, None),
+    ):
+        assert _core.make_call_key("x", accumulate, inputs, attributes) is None
+        assert _core.run_known_call({}, "x", accumulate, inputs, attributes) is NotImplemented
+    for function, given in ((_core.make_call_key, ("x",)), (_core.run_known_call, ([], "x", None, (), {}))):
+        with pytest.raises(TypeError, match="takes"):
+            function(*given)
+    with pytest.raises(TypeError, match="takes an operator"):
+        _core.run_known_call({}, "x", None, [], {})
+
+
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [

@@ -65,7 +65,8 @@ def call(
         An index is out of range. The message names its position.
     """
     try:
-        return _call(row, inputs, attributes, accumulate)
+        result = _core.run_known_call(_known_calls, row.name, accumulate, inputs, attributes)
+        return _call(row, inputs, attributes, accumulate) if result is NotImplemented else result
     except MemoryError as error:
         name_memory_error(row.name, error)
 
@@ -73,16 +74,15 @@ def call(
 def _call(
     row: OpVersion, inputs: tuple[ArrayLike | None, ...], attributes: dict[str, Any], accumulate: str | None
 ) -> np.ndarray:
-    key = _find_key(row, inputs, attributes, accumulate)
+    """Check a call, run it, and remember how to run calls like it."""
+    key = _core.make_call_key(row.name, accumulate, inputs, attributes)
     if key is None:
         named = name_inputs(row, inputs)
         if lazy := lazy_function(row.name, named, "op version"):
             return lazy(row, inputs, attributes, accumulate)  # type: ignore[no-any-return]
         if converted := to_numpy_arguments(row.name, named):
-            result = _call(row, tuple(converted.values.values()), attributes, accumulate)
+            result = call(row, tuple(converted.values.values()), attributes, accumulate)
             return converted.to_caller(result)  # type: ignore[no-any-return]
-    elif (run := _known_calls.get(key)) is not None:
-        return run(*inputs)
     arrays, values = check_inputs(row, inputs, attributes)
     warn_if_deprecated(row)
     run = _make_run(row, arrays, values, accumulate)
@@ -93,29 +93,9 @@ def _call(
     return run(*arrays)
 
 
-# The functions that run calls whose types and attributes were checked before, by what `_find_key` returns.
+# The functions that run calls whose types and attributes were checked before, by `_core.make_call_key`.
 _known_calls: dict[tuple[Any, ...], Callable[..., np.ndarray]] = {}
 _MOST_KNOWN_CALLS = 1024
-_VALUE_TYPES = {int, bool, str}
-
-
-def _find_key(
-    row: OpVersion, inputs: tuple[Any, ...], attributes: dict[str, Any], accumulate: str | None
-) -> tuple[Any, ...] | None:
-    """Return what determines all checks that do not depend on shapes and values. None: an argument is unusual."""
-    key: list[Any] = [row.name, accumulate]
-    for value in inputs:
-        if type(value) is np.ndarray:
-            key.append(value.dtype)
-        elif value is None:
-            key.append(None)
-        else:
-            return None
-    for name, value in attributes.items():
-        if type(value) not in _VALUE_TYPES:  # 1.0 equals 1, but is no integer
-            return None
-        key += name, value
-    return tuple(key) if accumulate is None or type(accumulate) is str else None
 
 
 def _is_plain(array: Any) -> bool:
@@ -146,18 +126,16 @@ def _make_run(
             return result if row.finish is None else row.finish(inner, values, result)
 
         return run_any
-    apply, arguments = _core.apply, (*options.values(), None, None)  # in the order of `apply`, with out and num_threads
+    bound = _core.bind_call(name, kernel, given_axis, *options.values())
+    if row.inputs[-1].kind != "axis" and row.prepare is None and row.finish is None:
+        return bound
 
-    def run(data: np.ndarray, indices: np.ndarray, updates: np.ndarray | None = None) -> np.ndarray:
-        return apply(name, kernel, data, indices, updates, given_axis, *arguments)
-
-    def run_version(*inputs: np.ndarray) -> np.ndarray:
+    def run(*inputs: np.ndarray) -> np.ndarray:
         inner, axis = _resolve_axis(row, inputs, given_axis)
-        result = apply(name, kernel, inner[0], inner[1], inner[2] if len(inner) > 2 else None, axis, *arguments)
+        result = bound(*inner, axis)
         return result if row.finish is None else row.finish(inner, values, result)
 
-    has_quirks = row.inputs[-1].kind == "axis" or row.prepare is not None or row.finish is not None
-    return run_version if has_quirks else run
+    return run
 
 
 def warn_if_deprecated(row: OpVersion) -> None:
@@ -188,7 +166,7 @@ def kernel_arguments(
 
 
 def _kernel_options(row: OpVersion, data: np.ndarray, values: dict[str, Any], accumulate: str | None) -> dict[str, Any]:
-    """Return the keywords for the kernel of a version, except the axis."""
+    """Return the keywords for the kernel of a version, except the axis. They are in the order of `_core.bind_call`."""
     reduction, accumulate = choose_reduction(row, data, values, accumulate)
     return {
         "batch_dims": values.get("batch_dims", 0),

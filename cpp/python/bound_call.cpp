@@ -1,0 +1,93 @@
+// Calls with fixed options, for the op versions: their options are read once, and a call reads only arrays.
+#include <memory>
+
+#include "call.hpp"
+#include "numpy_arrays.hpp"
+
+namespace gs {
+namespace {
+
+constexpr const char* capsule_name = "gatherscatter._core.BoundCall";
+
+struct BoundCall {
+    Call call;  // without arrays
+    Ref op;
+};
+
+// (data, indices, [updates], [axis]), with updates for a scatter. An axis replaces the one of the bound call.
+PyObject* call_bound(PyObject* capsule, PyObject* const* arguments, Py_ssize_t n) {
+    const auto* const bound = static_cast<const BoundCall*>(PyCapsule_GetPointer(capsule, capsule_name));
+    if (!bound) return nullptr;
+    Call call = bound->call;
+    const Py_ssize_t arrays = is_scatter(call.kernel) ? 3 : 2;
+    if (n != arrays && n != arrays + 1) return refuse("a bound call wants its arrays, and perhaps an axis");
+    call.data = arguments[0];
+    call.indices = arguments[1];
+    if (arrays == 3) call.updates = arguments[2];
+    if (n > arrays && !read_axis(call.op, arguments[arrays], call.axis)) return nullptr;
+    PyObject* result = nullptr;
+    return run(call, result) == Outcome::not_plain ? refuse("a bound call wants plain arrays") : result;
+}
+
+// Whether values of this type that are equal mean the same. 1.0 equals 1, but is no integer.
+bool is_attribute(PyObject* value) {
+    return PyLong_CheckExact(value) || PyBool_Check(value) || PyUnicode_CheckExact(value);
+}
+
+}  // namespace
+
+// bind_call(op, kernel, axis, batch_dims, reduction, include_self, accumulate, mode, negative)
+PyObject* bind_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
+    if (n != 9) return refuse("bind_call() takes 9 arguments");
+    auto bound = std::make_unique<BoundCall>();
+    if (!read_options(arguments[0], arguments[1], arguments + 2, bound->call)) return nullptr;
+    bound->op = borrow(arguments[0]);
+    const Ref capsule(PyCapsule_New(bound.get(), capsule_name, [](PyObject* object) {
+        delete static_cast<BoundCall*>(PyCapsule_GetPointer(object, capsule_name));
+    }));
+    if (!capsule) return nullptr;
+    bound.release();
+    static PyMethodDef definition = method("bound_call", call_bound, nullptr);
+    return PyCFunction_New(&definition, capsule.get());
+}
+
+// run_known_call(known, op, accumulate, inputs, attributes)
+PyObject* run_known_call(PyObject* module, PyObject* const* arguments, Py_ssize_t n) {
+    if (n != 5 || !PyDict_Check(arguments[0])) return refuse("run_known_call() takes a dict and four arguments");
+    const Ref key(make_call_key(module, arguments + 1, 4));
+    if (!key) return nullptr;
+    const Ref run(key.get() == Py_None ? nullptr : Py_XNewRef(PyDict_GetItemWithError(arguments[0], key.get())));
+    if (!run) return PyErr_Occurred() ? nullptr : Py_NewRef(Py_NotImplemented);
+    PyObject* const inputs = arguments[3];
+    return PyObject_Vectorcall(run.get(), &PyTuple_GET_ITEM(inputs, 0), static_cast<size_t>(PyTuple_GET_SIZE(inputs)),
+                               nullptr);
+}
+
+// make_call_key(op, accumulate, inputs, attributes)
+PyObject* make_call_key(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
+    if (n != 4 || !PyTuple_Check(arguments[2]) || !PyDict_Check(arguments[3]))
+        return refuse("make_call_key() takes an operator, accumulate, a tuple and a dict");
+    PyObject *const inputs = arguments[2], *const attributes = arguments[3];
+    if (arguments[1] != Py_None && !PyUnicode_CheckExact(arguments[1])) Py_RETURN_NONE;
+    const Py_ssize_t count = PyTuple_GET_SIZE(inputs);
+    Ref key(PyTuple_New(2 + count + 2 * PyDict_GET_SIZE(attributes)));
+    if (!key) return nullptr;
+    Py_ssize_t at = 0;
+    const auto append = [&](PyObject* part) { PyTuple_SET_ITEM(key.get(), at++, Py_NewRef(part)); };
+    append(arguments[0]);
+    append(arguments[1]);
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        PyObject* const input = PyTuple_GET_ITEM(inputs, i);
+        if (input != Py_None && !PyArray_CheckExact(input)) Py_RETURN_NONE;
+        append(input == Py_None ? input : reinterpret_cast<PyObject*>(PyArray_DESCR(array(input))));
+    }
+    PyObject *name = nullptr, *value = nullptr;
+    for (Py_ssize_t position = 0; PyDict_Next(attributes, &position, &name, &value);) {
+        if (!is_attribute(value)) Py_RETURN_NONE;
+        append(name);
+        append(value);
+    }
+    return key.release();
+}
+
+}  // namespace gs
