@@ -391,16 +391,28 @@ int64_t combine_by_index(const std::byte* indices, int64_t n, uint64_t rows, std
     A* __restrict out = reinterpret_cast<A*>(all);
     const T* __restrict updates = reinterpret_cast<const T*>(others);
     const Op op;
-    const auto combine = [&](int64_t i) {
-        const auto row = static_cast<uint64_t>(read_once(index[i]));
-        if (row >= rows) [[unlikely]]
-            return false;
-        const bool replaces = counted && visits[row]++ == 0 && !include_self;
-        const A update = accumulate_as<A>(updates[i]);
-        out[row] = replaces ? update : op(out[row], update);
+    // Handles `count` updates. Their indices are checked and the updates are read before the first is combined: reading
+    // between writes is slower. Returns false, and does nothing, if an index is out of range.
+    const auto combine = [&]<int64_t count>(int64_t i, std::integral_constant<int64_t, count>) {
+        uint64_t row[count];
+        A update[count];
+        GS_UNROLL_ALL
+        for (int64_t j = 0; j < count; ++j) {
+            row[j] = static_cast<uint64_t>(read_once(index[i + j]));
+            if (row[j] >= rows) [[unlikely]]
+                return false;
+        }
+        GS_UNROLL_ALL
+        for (int64_t j = 0; j < count; ++j) update[j] = accumulate_as<A>(updates[i + j]);
+        GS_UNROLL_ALL
+        for (int64_t j = 0; j < count; ++j) {
+            A& place = out[row[j]];
+            const bool replaces = counted && visits[row[j]]++ == 0 && !include_self;
+            place = replaces ? update[j] : op(place, update[j]);
+        }
         return true;
     };
-    constexpr int64_t at_once = 8;
+    constexpr int64_t at_once = 8, together = 4;
     int64_t i = 0;
     for (; i + at_once <= n; i += at_once) {
         if (prefetches) {
@@ -408,11 +420,11 @@ int64_t combine_by_index(const std::byte* indices, int64_t n, uint64_t rows, std
             prefetch_ahead(others + i * static_cast<int64_t>(sizeof(T)), updates_lookahead_bytes);
         }
         GS_UNROLL_ALL
-        for (int64_t j = 0; j < at_once; ++j)
-            if (!combine(i + j)) return i + j;
+        for (int64_t j = 0; j < at_once; j += together)
+            if (!combine(i + j, std::integral_constant<int64_t, together>())) return i + j;
     }
     for (; i < n; ++i)
-        if (!combine(i)) return i;
+        if (!combine(i, std::integral_constant<int64_t, 1>())) return i;
     return n;
 }
 
@@ -586,7 +598,8 @@ ElementScatter::ElementScatter(const Index& index, const Combine& combine, bool 
       combine_(combine),
       by_index_(applier_by_index(combine, index, counted)),
       widen_(widener(index.type())),
-      prefetches_(elements * (size_of(index.type()) + combine.item_size) > core_cache_bytes),
+      prefetches_(elements * (size_of(index.type()) + combine.item_size) > core_cache_bytes &&
+                  index.size() * combine.item_size > max_unprefetched_bytes),
       apply_(applier(combine, 1, {true, counted})),
       apply_or_skip_(applier(combine, 1, {false, counted})) {}
 
@@ -599,7 +612,8 @@ bool ElementScatter::scatter(int64_t first, int64_t n, std::byte* line, const st
     for (int64_t done = 0; done < n;) {
         if (should_stop()) return false;
         const int64_t piece = std::min(widen_ ? block : scattered_at_once, n - done), before = done;
-        const bool runs = may_be_runs && index_.are_runs(first + done, piece);
+        // Only indices that are read next are sampled. Reading further ahead misses the caches.
+        const bool runs = may_be_runs && index_.are_runs(first + done, std::min(piece, min_run_elements));
         if (!runs) {
             const std::byte* indices = index_.at(first + done);
             if (widen_) {

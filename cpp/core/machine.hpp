@@ -141,7 +141,7 @@ GS_LOOP int64_t* read_copy(int64_t* copy) {
 #endif
 }
 
-// This must be inlined. GCC removes a call of it, because the function seems to have no effect.
+// These must be inlined. GCC removes calls of them, because the functions seem to have no effect.
 GS_LOOP void prefetch(const void* address) {
 #if defined(__GNUC__)
     __builtin_prefetch(address);
@@ -152,9 +152,17 @@ GS_LOOP void prefetch(const void* address) {
 #endif
 }
 
-// Prefetches the address `distance` bytes ahead. It can lie beyond the end of the array.
+// Prefetches what is read in order, `distance` bytes ahead, into the second cache. Requests of the first cache would
+// wait for memory, and few of them can wait at a time. The address can lie beyond the end of the array.
 GS_LOOP void prefetch_ahead(const std::byte* address, int64_t distance) {
-    prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(address) + static_cast<uintptr_t>(distance)));
+    const auto ahead = reinterpret_cast<uintptr_t>(address) + static_cast<uintptr_t>(distance);
+#if defined(__GNUC__)
+    __builtin_prefetch(reinterpret_cast<const void*>(ahead), 0, 2);
+#elif defined(_MSC_VER) && (defined(_M_X64) || defined(_M_IX86))
+    _mm_prefetch(reinterpret_cast<const char*>(ahead), _MM_HINT_T1);
+#else
+    (void)ahead;
+#endif
 }
 
 // The size of a cache line, in bytes.

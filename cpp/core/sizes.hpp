@@ -35,6 +35,9 @@ inline constexpr int64_t resolved_at_once = tiny ? 2 : 64;
 inline constexpr int64_t index_lookahead_bytes = 4096;
 // How far ahead updates that are single elements are prefetched.
 inline constexpr int64_t updates_lookahead_bytes = 4096;
+// If the elements of a line take fewer bytes, they stay in the first cache. Prefetching updates then costs more than it
+// saves.
+inline constexpr int64_t max_unprefetched_bytes = tiny ? 16 : 8 << 10;
 // The number of elements that one loop gathers between two checks of the stop token.
 inline constexpr int64_t gathered_at_once = tiny ? 4 : 4096;
 // The number of elements that one loop scatters between two checks.
