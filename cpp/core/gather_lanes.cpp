@@ -58,7 +58,8 @@ bool gather_lanes(const Lanes& lanes, const Index& index, const Route& route, co
     std::atomic<bool> good = true;
     const bool along_lines = !box.has_after && box.columns >= min_line_elements;
     const ElementMover mover =
-        along_lines ? index.element_mover(item_size, lanes.stride * item_size, route.prefetch) : ElementMover{};
+        along_lines ? index.element_mover(item_size, lanes.stride * item_size, route.prefetch, route.spread)
+                    : ElementMover{};
     const auto visit = [&](const Part& part) {
         const bool whole =
             mover ? gather_lines(box, index, part, mover, data, out, item_size) : walk(box, index, part, route, move);

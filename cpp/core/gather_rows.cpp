@@ -225,7 +225,7 @@ bool gather_rows(const Rows& rows, const Layout& layout, const Index& index, con
         copier(layout.piece_size, {packed, index.may_skip(), route.prefetch, stream}),
         layout.pieces.rank == 0 ? CopySpaced{nullptr}
                                 : spaced_copier(layout.piece_size, layout.piece_stride[layout.pieces.rank - 1]),
-        in_one_loop ? index.element_mover(row_size, layout.row_stride, route.prefetch) : ElementMover{}};
+        in_one_loop ? index.element_mover(row_size, layout.row_stride, route.prefetch, route.spread) : ElementMover{}};
     std::atomic<bool> good = true;
     const auto keep = [&](bool ok) {
         if (!ok) good = false;

@@ -164,7 +164,7 @@ GS_LOOP void move_elements(const std::byte* line, int64_t stride, const int64_t*
 // runs further ahead.
 template <class I, int64_t size, bool packed>
 int64_t move_by_index(const std::byte* indices, int64_t n, uint64_t rows, const std::byte* line, int64_t stride,
-                      std::byte* out) {
+                      bool spread, std::byte* out) {
     if (packed) stride = size;
     const I* const index = reinterpret_cast<const I*>(indices);
     const auto move = [&](int64_t i) {
@@ -177,7 +177,13 @@ int64_t move_by_index(const std::byte* indices, int64_t n, uint64_t rows, const 
     constexpr int64_t at_once = 8;
     int64_t i = 0;
     for (; i + at_once <= n; i += at_once) {
-        prefetch_ahead(indices + i * static_cast<int64_t>(sizeof(I)), index_lookahead_bytes);
+        const std::byte* const next = indices + i * static_cast<int64_t>(sizeof(I));
+        if (spread) {
+            prefetch_ahead(next, index_lookahead_bytes);
+            prefetch_ahead<Cache::first>(next, near_lookahead_bytes);
+        } else {
+            prefetch_ahead<Cache::first>(next, index_lookahead_bytes);
+        }
         GS_UNROLL_ALL
         for (int64_t j = 0; j < at_once; ++j)
             if (!move(i + j)) return i + j;
@@ -283,7 +289,7 @@ Index::Index(const void* tuples, IndexType type, const Shape& dims, const Shape&
     }
 }
 
-ElementMover Index::element_mover(int64_t size, int64_t stride, bool use_prefetch) const {
+ElementMover Index::element_mover(int64_t size, int64_t stride, bool use_prefetch, bool spread) const {
     ElementMover mover;
     if (stride == size)
         mover = use_prefetch ? gs::element_mover<true, true>(size, type_) : gs::element_mover<false, true>(size, type_);
@@ -292,6 +298,7 @@ ElementMover Index::element_mover(int64_t size, int64_t stride, bool use_prefetc
             use_prefetch ? gs::element_mover<true, false>(size, type_) : gs::element_mover<false, false>(size, type_);
     if (!is_single()) mover.move_by_index = nullptr;
     mover.stride = stride;
+    mover.spread = spread;
     return mover;
 }
 
@@ -303,8 +310,8 @@ bool Index::gather(const ElementMover& mover, int64_t first, int64_t n, const st
     alignas(line_size) int64_t position[2][at_once];
     if (mover.move_by_index) {
         for (int64_t done = 0; done < n;) {
-            done +=
-                mover.move_by_index(at(first + done), n - done, size(), line, mover.stride, out + done * mover.size);
+            done += mover.move_by_index(at(first + done), n - done, size(), line, mover.stride, mover.spread,
+                                        out + done * mover.size);
             const int64_t m = std::min(at_once, n - done);
             const Resolved resolved = m > 0 ? resolve_some(first + done, m, position[0]) : Resolved::all;
             if (resolved == Resolved::none) return false;

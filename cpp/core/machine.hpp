@@ -141,28 +141,26 @@ GS_LOOP int64_t* read_copy(int64_t* copy) {
 #endif
 }
 
+enum class Cache { first, second };
+
 // These must be inlined. GCC removes calls of them, because the functions seem to have no effect.
+template <Cache cache = Cache::first>
 GS_LOOP void prefetch(const void* address) {
 #if defined(__GNUC__)
-    __builtin_prefetch(address);
+    __builtin_prefetch(address, 0, cache == Cache::first ? 3 : 2);
 #elif defined(_MSC_VER) && (defined(_M_X64) || defined(_M_IX86))
-    _mm_prefetch(static_cast<const char*>(address), _MM_HINT_T0);
+    _mm_prefetch(static_cast<const char*>(address), cache == Cache::first ? _MM_HINT_T0 : _MM_HINT_T1);
 #else
     (void)address;
 #endif
 }
 
-// Prefetches what is read in order, `distance` bytes ahead, into the second cache. Requests of the first cache would
-// wait for memory, and few of them can wait at a time. The address can lie beyond the end of the array.
+// Prefetches the address `distance` bytes ahead. It can lie beyond the end of the array. What is read in order is
+// prefetched into the second cache, because few requests of the first one can wait for memory at a time.
+template <Cache cache = Cache::second>
 GS_LOOP void prefetch_ahead(const std::byte* address, int64_t distance) {
-    const auto ahead = reinterpret_cast<uintptr_t>(address) + static_cast<uintptr_t>(distance);
-#if defined(__GNUC__)
-    __builtin_prefetch(reinterpret_cast<const void*>(ahead), 0, 2);
-#elif defined(_MSC_VER) && (defined(_M_X64) || defined(_M_IX86))
-    _mm_prefetch(reinterpret_cast<const char*>(ahead), _MM_HINT_T1);
-#else
-    (void)ahead;
-#endif
+    prefetch<cache>(
+        reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(address) + static_cast<uintptr_t>(distance)));
 }
 
 // The size of a cache line, in bytes.

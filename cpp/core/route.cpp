@@ -118,15 +118,23 @@ bool seems_expanded(const Box& box, const Index& index) {
     return true;
 }
 
+int64_t bytes_of_data(const Rows& rows, int64_t row_size) {
+    return saturating_multiply(saturating_multiply(rows.batch * rows.outer, rows.data_rows), row_size);
+}
+
+// Whether the elements of a gather lie beyond the cache of a core and consecutive indices name distant ones.
+bool is_spread(const Rows& rows, int64_t row_size, const Index& index) {
+    return rows.width == 1 && bytes_of_data(rows, row_size) > core_cache_bytes &&
+           !are_close(index, rows.count, core_cache_bytes / row_size);
+}
+
 // Whether to prefetch the rows of a gather. This helps if they are in no cache and consecutive indices name distant
 // rows. Processors prefetch neighbouring rows themselves.
-bool prefetches_rows(const Rows& rows, int64_t row_size, const Index& index) {
-    const int64_t data_bytes =
-        saturating_multiply(saturating_multiply(rows.batch * rows.outer, rows.data_rows), row_size);
+bool prefetches_rows(const Rows& rows, int64_t row_size, bool spread) {
+    const int64_t data_bytes = bytes_of_data(rows, row_size);
     if (rows.width > 1) return data_bytes > cache_bytes;
     // A single loop that reads indices and moves elements runs further ahead than one that reads tuples first.
-    if (data_bytes <= (rows.dims.rank == 1 ? cache_bytes : core_cache_bytes)) return false;
-    return !are_close(index, rows.count, core_cache_bytes / row_size);
+    return spread && (rows.dims.rank != 1 || data_bytes > cache_bytes);
 }
 
 }  // namespace
@@ -153,7 +161,8 @@ Route route_gather(const Rows& rows, const Layout& layout, int64_t item_size, co
     // Pieces of a row can be far apart, so that each takes as long as a row.
     const int64_t piece_size = std::max<int64_t>(layout.piece_size, 1);
     route.threads = threads_for({piece_size == row_size ? moved_rows : copied / piece_size, piece_size});
-    route.prefetch = copied > 0 && prefetches_rows(rows, row_size, index);
+    route.spread = copied > 0 && is_spread(rows, row_size, index);
+    route.prefetch = copied > 0 && prefetches_rows(rows, row_size, route.spread);
     route.stream = can_stream && route.prefetch && row_size % line_size == 0 && copied >= min_stream_bytes;
     if (route.threads > 1) route.split = lines >= route.threads ? Split::lines : Split::tuples;
     return route;

@@ -33,6 +33,8 @@ inline constexpr int64_t max_short_line = tiny ? 2 : 64;
 // The number of tuples that are copied and resolved together, and how far ahead indices are prefetched.
 inline constexpr int64_t resolved_at_once = tiny ? 2 : 64;
 inline constexpr int64_t index_lookahead_bytes = 4096;
+// How far ahead indices are fetched from the second cache, if both caches are prefetched.
+inline constexpr int64_t near_lookahead_bytes = 512;
 // How far ahead updates that are single elements are prefetched.
 inline constexpr int64_t updates_lookahead_bytes = 4096;
 // If the elements of a line take fewer bytes, they stay in the first cache. Prefetching updates then costs more than it

@@ -138,8 +138,9 @@ bool add_by_label(const LabeledValues& all, const StatisticShare& share, typenam
             }
         } else if (far) {
             for (int64_t k = 0; k < n; ++k) {
-                const auto next = static_cast<uint64_t>(labels[std::min(k + slot_lookahead, n - 1)]);  // not checked yet
-                prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(slots) + next * sizeof(Slot)));
+                const auto ahead = static_cast<uint64_t>(labels[std::min(k + slot_lookahead, n - 1)]);
+                prefetch_ahead<Cache::first>(reinterpret_cast<const std::byte*>(slots),
+                                             static_cast<int64_t>(ahead * sizeof(Slot)));
                 const int64_t r = read_once(labels[k]);
                 if (is_bad(r)) return false;
                 add_member<S>(slots[r], x, k, i + k, out);
