@@ -593,13 +593,12 @@ ApplyRows applier(const Combine& combine, int64_t width, const ApplyOptions& opt
         });
 }
 
-ElementScatter::ElementScatter(const Index& index, const Combine& combine, bool counted, int64_t elements)
+ElementScatter::ElementScatter(const Index& index, const Combine& combine, bool counted, bool spread)
     : index_(index),
       combine_(combine),
       by_index_(applier_by_index(combine, index, counted)),
       widen_(widener(index.type())),
-      prefetches_(elements * (size_of(index.type()) + combine.item_size) > core_cache_bytes &&
-                  index.size() * combine.item_size > max_unprefetched_bytes),
+      prefetches_(spread),
       apply_(applier(combine, 1, {true, counted})),
       apply_or_skip_(applier(combine, 1, {false, counted})) {}
 

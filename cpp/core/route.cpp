@@ -128,6 +128,13 @@ bool is_spread(const Rows& rows, int64_t row_size, const Index& index) {
            !are_close(index, rows.count, core_cache_bytes / row_size);
 }
 
+// Whether a scatter of single elements has many updates, and consecutive indices name distant elements. If these are in
+// the first cache, processors prefetch indices and updates well enough themselves.
+bool is_spread(int64_t updates, const Combine& combine, const Index& index) {
+    return updates * (size_of(index.type()) + combine.item_size) > core_cache_bytes &&
+           !are_close(index, updates, first_cache_bytes / target_size(combine));
+}
+
 // Whether to prefetch the rows of a gather. This helps if they are in no cache and consecutive indices name distant
 // rows. Processors prefetch neighbouring rows themselves.
 bool prefetches_rows(const Rows& rows, int64_t row_size, bool spread) {
@@ -191,7 +198,10 @@ Route route_scatter(const Rows& rows, const Combine& combine, const Index& index
     const Work work{saturating_multiply(lines, rows.count), rows.width * combine.item_size};
     Route route;
     route.threads = threads_for(work);
-    route.prefetch = needs_prefetch(combine, rows.data_rows * target_size(combine));
+    const int64_t element_size = target_size(combine);
+    route.prefetch = needs_prefetch(combine, rows.data_rows * element_size) &&
+                     (rows.width > 1 || !are_close(index, rows.count, core_cache_bytes / element_size));
+    route.spread = rows.width == 1 && is_spread(work.steps, combine, index);
     route.split = split_rows(rows, combine, route);
     if (route.split == Split::rows) divide_rows(rows, combine, index, route);
     route.scratch += accumulator_bytes(combine, lines * rows.data_rows, rows.width);
@@ -214,6 +224,7 @@ Route route_scatter(const Lanes& lanes, const Combine& combine, const Index& ind
     const Box box(lanes);
     Route route;
     route.threads = threads_for({lanes.elements, combine.item_size});
+    route.spread = is_spread(lanes.elements, combine, index);
     const bool expanded = seems_expanded(box, index);  // whole rows can then be moved
     route.tile = expanded ? 0 : tile_columns(box, target_size(combine));
     route.prefetch = route.tile == 0 && lanes.data_elements / box.groups * target_size(combine) > cache_bytes;

@@ -64,7 +64,7 @@ bool scatter_lanes(const Lanes& lanes, const Index& index, const Route& route, c
                         !visits,
                         route.prefetch || visits,
                         lanes.data_elements * target_size > core_cache_bytes};
-        const ElementScatter elements(index, how, visits != nullptr, lanes.elements);
+        const ElementScatter elements(index, how, visits != nullptr, route.spread);
         const bool along_lines =
             elements && !box.has_after && lanes.stride == 1 && !route.prefetch && box.columns >= min_line_elements;
         std::atomic<bool> good = true;

@@ -220,7 +220,7 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
         const bool counted = visits != nullptr;
         const ApplyRows apply_all = applier(how, rows.width, {true, counted});
         const ApplyRows apply_own = applier(how, rows.width, {false, counted});
-        const ElementScatter elements(index, how, counted, lines * rows.count);
+        const ElementScatter elements(index, how, counted, route.spread);
         // Processors prefetch elements that are close to each other.
         const bool prefetch_elements = route.prefetch && split != Split::ordered;
         const bool by_index = rows.width == 1 && !prefetch_elements && elements;

@@ -37,9 +37,8 @@ inline constexpr int64_t index_lookahead_bytes = 4096;
 inline constexpr int64_t near_lookahead_bytes = 512;
 // How far ahead updates that are single elements are prefetched.
 inline constexpr int64_t updates_lookahead_bytes = 4096;
-// If the elements of a line take fewer bytes, they stay in the first cache. Prefetching updates then costs more than it
-// saves.
-inline constexpr int64_t max_unprefetched_bytes = tiny ? 16 : 8 << 10;
+// Elements in fewer bytes are in the first cache, even if other data are read at the same time.
+inline constexpr int64_t first_cache_bytes = tiny ? 16 : 8 << 10;
 // The number of elements that one loop gathers between two checks of the stop token.
 inline constexpr int64_t gathered_at_once = tiny ? 4 : 4096;
 // The number of elements that one loop scatters between two checks.
