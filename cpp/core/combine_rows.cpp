@@ -593,12 +593,12 @@ ApplyRows applier(const Combine& combine, int64_t width, const ApplyOptions& opt
         });
 }
 
-ElementScatter::ElementScatter(const Index& index, const Combine& combine, bool counted, bool spread)
+ElementScatter::ElementScatter(const Index& index, const Combine& combine, bool counted, Spread spread)
     : index_(index),
       combine_(combine),
       by_index_(applier_by_index(combine, index, counted)),
       widen_(widener(index.type())),
-      prefetches_(spread),
+      prefetches_(spread != Spread::near),
       apply_(applier(combine, 1, {true, counted})),
       apply_or_skip_(applier(combine, 1, {false, counted})) {}
 

@@ -164,7 +164,7 @@ GS_LOOP void move_elements(const std::byte* line, int64_t stride, const int64_t*
 // runs further ahead.
 template <class I, int64_t size, bool packed>
 int64_t move_by_index(const std::byte* indices, int64_t n, uint64_t rows, const std::byte* line, int64_t stride,
-                      bool spread, std::byte* out) {
+                      Spread spread, std::byte* out) {
     if (packed) stride = size;
     const I* const index = reinterpret_cast<const I*>(indices);
     const auto move = [&](int64_t i) {
@@ -178,11 +178,11 @@ int64_t move_by_index(const std::byte* indices, int64_t n, uint64_t rows, const 
     int64_t i = 0;
     for (; i + at_once <= n; i += at_once) {
         const std::byte* const next = indices + i * static_cast<int64_t>(sizeof(I));
-        if (spread) {
+        if (spread == Spread::middle) {
+            prefetch_ahead<Cache::first>(next, index_lookahead_bytes);
+        } else if (spread == Spread::far) {
             prefetch_ahead(next, index_lookahead_bytes);
             prefetch_ahead<Cache::first>(next, near_lookahead_bytes);
-        } else {
-            prefetch_ahead<Cache::first>(next, index_lookahead_bytes);
         }
         GS_UNROLL_ALL
         for (int64_t j = 0; j < at_once; ++j)
@@ -289,7 +289,7 @@ Index::Index(const void* tuples, IndexType type, const Shape& dims, const Shape&
     }
 }
 
-ElementMover Index::element_mover(int64_t size, int64_t stride, bool use_prefetch, bool spread) const {
+ElementMover Index::element_mover(int64_t size, int64_t stride, bool use_prefetch, Spread spread) const {
     ElementMover mover;
     if (stride == size)
         mover = use_prefetch ? gs::element_mover<true, true>(size, type_) : gs::element_mover<false, true>(size, type_);

@@ -69,6 +69,10 @@ struct RowNumbers {
     bool skips = false;  // some of the rows are -1
 };
 
+// How far apart the elements are that consecutive indices name. `near`: in the first cache, or in the cache of a core
+// with all indices. `middle`: in the cache of a core. `far`: beyond it.
+enum class Spread : uint8_t { near, middle, far };
+
 // The outcome of resolving some tuples.
 enum class Resolved : uint8_t {
     all,   // every tuple names a row
@@ -81,17 +85,16 @@ enum class Resolved : uint8_t {
 using MoveElements = void (*)(const std::byte* line, int64_t stride, const int64_t* position, const int64_t* next,
                               int64_t n, std::byte* out);
 
-// The same for indices: moves elements as long as the indices are in [0, rows), and returns the number moved. `spread`:
-// see Route.
+// The same for indices: moves elements as long as the indices are in [0, rows), and returns the number moved.
 using MoveByIndex = int64_t (*)(const std::byte* indices, int64_t n, uint64_t rows, const std::byte* line,
-                                int64_t stride, bool spread, std::byte* out);
+                                int64_t stride, Spread, std::byte* out);
 
 // Moves elements of one size that are `stride` bytes apart.
 struct ElementMover {
     MoveElements move = nullptr, move_or_skip = nullptr;  // null: there is no loop for this size
     MoveByIndex move_by_index = nullptr;                  // null: there is no loop for these indices
     int64_t size = 0, stride = 0;
-    bool spread = false;
+    Spread spread = Spread::near;
     explicit operator bool() const { return move != nullptr; }
 };
 
@@ -137,7 +140,7 @@ class Index {
     }
 
     // Returns the loops for `gather`.
-    ElementMover element_mover(int64_t size, int64_t stride, bool use_prefetch, bool spread) const;
+    ElementMover element_mover(int64_t size, int64_t stride, bool use_prefetch, Spread) const;
 
     // Moves the elements of `line` that the tuples [first, first + n) name. Skipped elements become zeros. False: a
     // tuple is bad, or the call has to stop.

@@ -36,8 +36,8 @@ void complete(KernelCall& call, const Operation& operation, DType dtype, int64_t
     } else {
         const Shape lane{plan.lanes.size};  // a single column needs no weights
         call.index.emplace(indices, index_type, lane, lane, operation.rule);
-        call.route =
-            scatter ? route_scatter(plan.lanes, call.combine, *call.index) : route_gather(plan.lanes, item_size);
+        call.route = scatter ? route_scatter(plan.lanes, call.combine, *call.index)
+                             : route_gather(plan.lanes, item_size, *call.index);
     }
 }
 

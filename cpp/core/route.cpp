@@ -118,30 +118,28 @@ bool seems_expanded(const Box& box, const Index& index) {
     return true;
 }
 
-int64_t bytes_of_data(const Rows& rows, int64_t row_size) {
-    return saturating_multiply(saturating_multiply(rows.batch * rows.outer, rows.data_rows), row_size);
+int64_t bytes_per_update(const Index& index, const Combine& combine) {
+    return size_of(index.type()) + combine.item_size;
 }
 
-// Whether the elements of a gather lie beyond the cache of a core and consecutive indices name distant ones.
-bool is_spread(const Rows& rows, int64_t row_size, const Index& index) {
-    return rows.width == 1 && bytes_of_data(rows, row_size) > core_cache_bytes &&
-           !are_close(index, rows.count, core_cache_bytes / row_size);
-}
-
-// Whether a scatter of single elements has many updates, and consecutive indices name distant elements. If these are in
-// the first cache, processors prefetch indices and updates well enough themselves.
-bool is_spread(int64_t updates, const Combine& combine, const Index& index) {
-    return updates * (size_of(index.type()) + combine.item_size) > core_cache_bytes &&
-           !are_close(index, updates, first_cache_bytes / target_size(combine));
+// Finds how far apart the elements are that consecutive indices name. Near ones need no prefetching, because processors
+// prefetch what is read in order well enough. `bytes_in_order`: of indices and updates.
+Spread find_spread(int64_t bytes_in_order, int64_t data_bytes, const Index& index, int64_t count,
+                   int64_t element_size) {
+    const auto are_within = [&](int64_t bytes) {
+        return data_bytes <= bytes || are_close(index, count, bytes / element_size);
+    };
+    if (are_within(first_cache_bytes)) return Spread::near;
+    if (!are_within(core_cache_bytes)) return Spread::far;
+    return bytes_in_order > core_cache_bytes ? Spread::middle : Spread::near;
 }
 
 // Whether to prefetch the rows of a gather. This helps if they are in no cache and consecutive indices name distant
 // rows. Processors prefetch neighbouring rows themselves.
-bool prefetches_rows(const Rows& rows, int64_t row_size, bool spread) {
-    const int64_t data_bytes = bytes_of_data(rows, row_size);
+bool prefetches_rows(const Rows& rows, int64_t data_bytes, Spread spread) {
     if (rows.width > 1) return data_bytes > cache_bytes;
     // A single loop that reads indices and moves elements runs further ahead than one that reads tuples first.
-    return spread && (rows.dims.rank != 1 || data_bytes > cache_bytes);
+    return spread == Spread::far && (rows.dims.rank != 1 || data_bytes > cache_bytes);
 }
 
 }  // namespace
@@ -168,19 +166,23 @@ Route route_gather(const Rows& rows, const Layout& layout, int64_t item_size, co
     // Pieces of a row can be far apart, so that each takes as long as a row.
     const int64_t piece_size = std::max<int64_t>(layout.piece_size, 1);
     route.threads = threads_for({piece_size == row_size ? moved_rows : copied / piece_size, piece_size});
-    route.spread = copied > 0 && is_spread(rows, row_size, index);
-    route.prefetch = copied > 0 && prefetches_rows(rows, row_size, route.spread);
+    const int64_t data_bytes = saturating_multiply(saturating_multiply(lines, rows.data_rows), row_size);
+    if (rows.width == 1 && copied > 0)
+        route.spread = find_spread(saturating_multiply(moved_rows, size_of(index.type())), data_bytes, index,
+                                   rows.count, row_size);
+    route.prefetch = copied > 0 && prefetches_rows(rows, data_bytes, route.spread);
     route.stream = can_stream && route.prefetch && row_size % line_size == 0 && copied >= min_stream_bytes;
     if (route.threads > 1) route.split = lines >= route.threads ? Split::lines : Split::tuples;
     return route;
 }
 
-Route route_gather(const Lanes& lanes, int64_t item_size) {
+Route route_gather(const Lanes& lanes, int64_t item_size, const Index& index) {
     if (lanes.elements == 0) return {};
     const Box box(lanes);
     Route route;
     route.threads = threads_for({lanes.elements, item_size});
     route.tile = tile_columns(box, item_size);
+    if (lanes.elements * size_of(index.type()) > core_cache_bytes) route.spread = Spread::middle;
     // If only a small part of each group is read, groups do not stay in the cache.
     const int64_t groups_in_turn = lanes.elements < lanes.data_elements / 8 ? 1 : box.groups;
     route.prefetch = route.tile == 0 && lanes.data_elements / groups_in_turn * item_size > cache_bytes;
@@ -198,10 +200,11 @@ Route route_scatter(const Rows& rows, const Combine& combine, const Index& index
     const Work work{saturating_multiply(lines, rows.count), rows.width * combine.item_size};
     Route route;
     route.threads = threads_for(work);
-    const int64_t element_size = target_size(combine);
-    route.prefetch = needs_prefetch(combine, rows.data_rows * element_size) &&
-                     (rows.width > 1 || !are_close(index, rows.count, core_cache_bytes / element_size));
-    route.spread = rows.width == 1 && is_spread(work.steps, combine, index);
+    const int64_t element_size = target_size(combine), line_bytes = rows.data_rows * element_size;
+    if (rows.width == 1)
+        route.spread =
+            find_spread(work.steps * bytes_per_update(index, combine), line_bytes, index, rows.count, element_size);
+    route.prefetch = needs_prefetch(combine, line_bytes) && (rows.width > 1 || route.spread == Spread::far);
     route.split = split_rows(rows, combine, route);
     if (route.split == Split::rows) divide_rows(rows, combine, index, route);
     route.scratch += accumulator_bytes(combine, lines * rows.data_rows, rows.width);
@@ -224,7 +227,7 @@ Route route_scatter(const Lanes& lanes, const Combine& combine, const Index& ind
     const Box box(lanes);
     Route route;
     route.threads = threads_for({lanes.elements, combine.item_size});
-    route.spread = is_spread(lanes.elements, combine, index);
+    if (lanes.elements * bytes_per_update(index, combine) > core_cache_bytes) route.spread = Spread::middle;
     const bool expanded = seems_expanded(box, index);  // whole rows can then be moved
     route.tile = expanded ? 0 : tile_columns(box, target_size(combine));
     route.prefetch = route.tile == 0 && lanes.data_elements / box.groups * target_size(combine) > cache_bytes;

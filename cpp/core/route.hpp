@@ -29,7 +29,7 @@ struct Route {
     bool ordered = false;
     int threads = 1;
     bool prefetch = false;          // memory is prefetched
-    bool spread = false;            // single elements, and consecutive indices name distant ones
+    Spread spread = Spread::near;   // of single elements
     bool stream = false;            // a gather's output, or a scatter's copy of data, is written past the caches
     int64_t tile = 0;               // the number of columns of a box per tile; 0: all
     int64_t scratch = 0;            // bytes
@@ -40,7 +40,7 @@ struct Route {
 };
 
 Route route_gather(const Rows&, const Layout&, int64_t item_size, const Index&);
-Route route_gather(const Lanes&, int64_t item_size);
+Route route_gather(const Lanes&, int64_t item_size, const Index&);
 Route route_scatter(const Rows&, const Combine&, const Index&);
 Route route_scatter(const Lanes&, const Combine&, const Index&);
 

@@ -117,7 +117,7 @@ using WidenIndices = void (*)(const std::byte* indices, int64_t n, int32_t* wide
 // indices are widened first.
 class ElementScatter {
   public:
-    ElementScatter(const Index&, const Combine&, bool counted, bool spread);  // `spread`: see Route
+    ElementScatter(const Index&, const Combine&, bool counted, Spread);
     explicit operator bool() const { return by_index_ != nullptr; }  // whether there is a loop for this call
 
     // Handles the tuples [first, first + n). False: a tuple is bad, or the call has to stop.
