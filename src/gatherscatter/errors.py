@@ -157,13 +157,14 @@ def with_call_errors(function: Function, op: str = "") -> Function:
 
     ``op`` is its name in these errors, if it is not that of the function.
     """
-    known, op = inspect.signature(function).parameters, op or function.__name__
+    parameters, op = list(inspect.signature(function).parameters), op or function.__name__
+    known = frozenset(parameters)
 
     @wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
-        if not known.keys() >= keywords.keys():
+        if keywords and not known.issuperset(keywords):
             unknown = next(keyword for keyword in keywords if keyword not in known)
-            keyword_fault(op, unknown, [name for name in known if name != "self"])
+            keyword_fault(op, unknown, [name for name in parameters if name != "self"])
         try:
             return function(*arguments, **keywords)
         except MemoryError as error:
