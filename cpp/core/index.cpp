@@ -97,11 +97,6 @@ GS_LOOP const int64_t* copy_indices(const std::byte* indices, int64_t n, int64_t
     return read_copy(copy);
 }
 
-// Only a few lines are prefetched at a time. More would fill the buffers that other loads need.
-GS_LOOP void prefetch_indices(const std::byte* indices, int64_t bytes) {
-    for (int64_t line = 0; line < bytes; line += line_size) prefetch_ahead(indices, line + index_lookahead_bytes);
-}
-
 // Resolves tuples of one index. The row numbers begin as a copy of the indices. Most indices are row numbers already.
 template <class I>
 GS_LOOP bool resolve_column(const std::byte* indices, int64_t n, const Columns& columns, ResolveWide resolve_wide,
@@ -112,7 +107,7 @@ GS_LOOP bool resolve_column(const std::byte* indices, int64_t n, const Columns& 
     for (int64_t done = 0; done < n; done += resolved_at_once) {
         const int64_t m = std::min(resolved_at_once, n - done);
         const std::byte* const from = indices + done * index_size;
-        prefetch_indices(from, m * index_size);
+        prefetch_lines_ahead(from, m * index_size, index_lookahead_bytes);
         int64_t* const copy = rows + done;
         const auto are_rows = [=](int64_t count) {
             const int64_t* const own = copy_indices<I>(from, count, copy);
@@ -140,7 +135,7 @@ GS_LOOP bool resolve_columns(const std::byte* tuples, int64_t n, const Columns& 
     for (int64_t done = 0; done < n; done += at_once) {
         const int64_t m = std::min(at_once, n - done);
         const std::byte* const from = tuples + done * tuple_size;
-        prefetch_indices(from, m * tuple_size);
+        prefetch_lines_ahead(from, m * tuple_size, index_lookahead_bytes);
         any_bad |= resolve_wide(copy_indices<I>(from, m * k, copy), m, columns, rows + done);
     }
     return any_bad;

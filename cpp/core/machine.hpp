@@ -166,6 +166,12 @@ GS_LOOP void prefetch_ahead(const std::byte* address, int64_t distance) {
 // The size of a cache line, in bytes.
 inline constexpr int64_t line_size = 64;
 
+// Prefetches the lines of some bytes, `distance` bytes ahead. Only a few should be prefetched at a time. More would
+// fill the buffers that other loads need.
+GS_LOOP void prefetch_lines_ahead(const std::byte* address, int64_t bytes, int64_t distance) {
+    for (int64_t line = 0; line < bytes; line += line_size) prefetch_ahead(address, line + distance);
+}
+
 inline bool is_line_aligned(const void* address) { return reinterpret_cast<uintptr_t>(address) % line_size == 0; }
 
 #ifdef GS_X86_64

@@ -92,7 +92,8 @@ bool add_by_label(const LabeledValues& all, const StatisticShare& share, typenam
     const auto is_bad = [groups](int64_t r) { return static_cast<uint64_t>(r) >= groups; };
     const bool filters = share.groups.size() < all.call.groups;
     const auto first = static_cast<uint64_t>(share.groups.first), size = static_cast<uint64_t>(share.groups.size());
-    const bool far = all.slots() * static_cast<int64_t>(sizeof(Slot)) > core_cache_bytes;
+    const int64_t slot_bytes = all.slots() * static_cast<int64_t>(sizeof(Slot));
+    const bool far = slot_bytes > core_cache_bytes, near = slot_bytes <= first_cache_bytes;
     int64_t next;
     for (int64_t i = share.members.first; i < share.members.last; i = next) {
         if (i / block % 16 == 0 && should_stop()) return false;
@@ -106,6 +107,12 @@ bool add_by_label(const LabeledValues& all, const StatisticShare& share, typenam
         const T* const x = has_only_labels<S> ? nullptr : stored.read(i, n, buffer);
         const auto repeats = [labels](int64_t k) { return labels[k] == labels[k + 1]; };
         const bool has_runs = n >= min_run_elements && repeats(n / 3) && repeats(n / 2);
+        if (!near && !has_runs) {
+            if (is_wide) prefetch_lines_ahead(all.labels.at(i), n * 8, index_lookahead_bytes);
+            if (x && x != buffer)
+                prefetch_lines_ahead(reinterpret_cast<const std::byte*>(x), n * static_cast<int64_t>(sizeof(T)),
+                                     updates_lookahead_bytes);
+        }
         if (has_runs && n == block && labels[0] == labels[n - 1] && equal(labels)) {
             const int64_t r = read_once(labels[0]);
             if (is_bad(r)) return false;
