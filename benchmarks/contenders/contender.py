@@ -82,14 +82,16 @@ def find_calls(contender: Contender, case: BenchCase) -> Mapping[str, TimedCall]
 
 
 def _convert_tensors(call: TimedCall, case: BenchCase) -> TimedCall:
+    """Return the call with the time of the conversions. The call itself has the same arrays already."""
     torch = import_module("torch")
-    tensors = [torch.from_numpy(array) for array in (case.data, case.indices, case.bags) if array is not None]
+    arrays = (case.data, case.indices, case.updates, case.bags, case.weights)
+    tensors = [torch.from_numpy(array) for array in arrays if array is not None]
 
     def run() -> Any:
         for tensor in tensors:
             tensor.numpy()
         result = call.result(call.run())
-        return torch.from_numpy(result if result.flags.writeable else result.copy())
+        return torch.from_numpy(result if result.flags.writeable else result.copy())  # those of JAX are read-only
 
     return replace(call, run=run, result=_to_array)
 

@@ -180,7 +180,8 @@ GS_LOOP void combine_all_rows(const Updates& u, int64_t width, Op op) {
     for (int64_t i = 0; i < n; ++i, updates += width) {
         if (u.prefetch_updates)
             for (int64_t byte = 0; byte < std::min<int64_t>(size, 512); byte += line_size)
-                prefetch_ahead(reinterpret_cast<const std::byte*>(updates) + byte, updates_lookahead_bytes);
+                prefetch_ahead<Cache::second>(reinterpret_cast<const std::byte*>(updates) + byte,
+                                              updates_lookahead_bytes);
         if (u.prefetch) {
             const int64_t next = row[std::min(i + ahead, u.rows.known - 1)];
             prefetch_row(reinterpret_cast<const std::byte*>(out + next * row_stride), size);
@@ -370,7 +371,7 @@ void combine_all_elements(const Updates& u, const Share& share, const Combine& c
     int64_t i = 0;
     for (; i + at_once <= n; i += at_once) {
         if (per_line <= at_once || i % per_line == 0)
-            prefetch_ahead(reinterpret_cast<const std::byte*>(updates + i), updates_lookahead_bytes);
+            prefetch_ahead<Cache::second>(reinterpret_cast<const std::byte*>(updates + i), updates_lookahead_bytes);
         if (u.prefetch)
             for (int64_t j = 0; j < at_once; ++j) {
                 const int64_t next = rows[std::min(i + j + lookahead, u.rows.known - 1)];
@@ -416,8 +417,8 @@ int64_t combine_by_index(const std::byte* indices, int64_t n, uint64_t rows, std
     int64_t i = 0;
     for (; i + at_once <= n; i += at_once) {
         if (prefetches) {
-            prefetch_ahead(indices + i * static_cast<int64_t>(sizeof(I)), index_lookahead_bytes);
-            prefetch_ahead(others + i * static_cast<int64_t>(sizeof(T)), updates_lookahead_bytes);
+            prefetch_ahead<Cache::second>(indices + i * static_cast<int64_t>(sizeof(I)), index_lookahead_bytes);
+            prefetch_ahead<Cache::second>(others + i * static_cast<int64_t>(sizeof(T)), updates_lookahead_bytes);
         }
         GS_UNROLL_ALL
         for (int64_t j = 0; j < at_once; j += together)

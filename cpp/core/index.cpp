@@ -107,7 +107,7 @@ GS_LOOP bool resolve_column(const std::byte* indices, int64_t n, const Columns& 
     for (int64_t done = 0; done < n; done += resolved_at_once) {
         const int64_t m = std::min(resolved_at_once, n - done);
         const std::byte* const from = indices + done * index_size;
-        prefetch_lines_ahead(from, m * index_size, index_lookahead_bytes);
+        prefetch_block(from, m * index_size, index_lookahead_bytes);
         int64_t* const copy = rows + done;
         const auto are_rows = [=](int64_t count) {
             const int64_t* const own = copy_indices<I>(from, count, copy);
@@ -135,7 +135,7 @@ GS_LOOP bool resolve_columns(const std::byte* tuples, int64_t n, const Columns& 
     for (int64_t done = 0; done < n; done += at_once) {
         const int64_t m = std::min(at_once, n - done);
         const std::byte* const from = tuples + done * tuple_size;
-        prefetch_lines_ahead(from, m * tuple_size, index_lookahead_bytes);
+        prefetch_block(from, m * tuple_size, index_lookahead_bytes);
         any_bad |= resolve_wide(copy_indices<I>(from, m * k, copy), m, columns, rows + done);
     }
     return any_bad;
@@ -176,7 +176,7 @@ int64_t move_by_index(const std::byte* indices, int64_t n, uint64_t rows, const 
         if (spread == Spread::middle) {
             prefetch_ahead<Cache::first>(next, index_lookahead_bytes);
         } else if (spread == Spread::far) {
-            prefetch_ahead(next, index_lookahead_bytes);
+            prefetch_ahead<Cache::second>(next, index_lookahead_bytes);
             prefetch_ahead<Cache::first>(next, near_lookahead_bytes);
         }
         GS_UNROLL_ALL

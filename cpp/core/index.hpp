@@ -69,8 +69,8 @@ struct RowNumbers {
     bool skips = false;  // some of the rows are -1
 };
 
-// How far apart the elements are that consecutive indices name. `near`: in the first cache, or in the cache of a core
-// with all indices. `middle`: in the cache of a core. `far`: beyond it.
+// How far apart the elements are that consecutive indices name: in the first cache, in the cache of a core, or beyond
+// it. This decides how indices and updates are prefetched. A call that is in the cache of a core as a whole is `near`.
 enum class Spread : uint8_t { near, middle, far };
 
 // The outcome of resolving some tuples.

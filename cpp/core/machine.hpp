@@ -155,9 +155,9 @@ GS_LOOP void prefetch(const void* address) {
 #endif
 }
 
-// Prefetches the address `distance` bytes ahead. It can lie beyond the end of the array. What is read in order is
-// prefetched into the second cache, because few requests of the first one can wait for memory at a time.
-template <Cache cache = Cache::second>
+// Prefetches the address `distance` bytes ahead. It can lie beyond the end of the array. What is read in order belongs
+// into the second cache, because few requests of the first one can wait for memory at a time.
+template <Cache cache>
 GS_LOOP void prefetch_ahead(const std::byte* address, int64_t distance) {
     prefetch<cache>(
         reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(address) + static_cast<uintptr_t>(distance)));
@@ -166,10 +166,9 @@ GS_LOOP void prefetch_ahead(const std::byte* address, int64_t distance) {
 // The size of a cache line, in bytes.
 inline constexpr int64_t line_size = 64;
 
-// Prefetches the lines of some bytes, `distance` bytes ahead. Only a few should be prefetched at a time. More would
-// fill the buffers that other loads need.
-GS_LOOP void prefetch_lines_ahead(const std::byte* address, int64_t bytes, int64_t distance) {
-    for (int64_t line = 0; line < bytes; line += line_size) prefetch_ahead(address, line + distance);
+// Prefetches the lines of a block that is read in order, `distance` bytes ahead.
+GS_LOOP void prefetch_block(const std::byte* address, int64_t bytes, int64_t distance) {
+    for (int64_t line = 0; line < bytes; line += line_size) prefetch_ahead<Cache::second>(address, line + distance);
 }
 
 inline bool is_line_aligned(const void* address) { return reinterpret_cast<uintptr_t>(address) % line_size == 0; }

@@ -118,14 +118,15 @@ bool seems_expanded(const Box& box, const Index& index) {
     return true;
 }
 
-int64_t bytes_per_update(const Index& index, const Combine& combine) {
-    return size_of(index.type()) + combine.item_size;
+// The bytes of indices and updates. A scatter reads them in order.
+int64_t bytes_of_updates(int64_t updates, const Index& index, const Combine& combine) {
+    return saturating_multiply(updates, size_of(index.type()) + combine.item_size);
 }
 
-// Finds how far apart the elements are that consecutive indices name. Near ones need no prefetching, because processors
-// prefetch what is read in order well enough. `bytes_in_order`: of indices and updates.
+// Finds how far apart the elements are that consecutive indices name.
 Spread find_spread(int64_t bytes_in_order, int64_t data_bytes, const Index& index, int64_t count,
                    int64_t element_size) {
+    if (std::max(bytes_in_order, data_bytes) <= core_cache_bytes) return Spread::near;
     const auto are_within = [&](int64_t bytes) {
         return data_bytes <= bytes || are_close(index, count, bytes / element_size);
     };
@@ -133,6 +134,9 @@ Spread find_spread(int64_t bytes_in_order, int64_t data_bytes, const Index& inde
     if (!are_within(core_cache_bytes)) return Spread::far;
     return bytes_in_order > core_cache_bytes ? Spread::middle : Spread::near;
 }
+
+// The same for lanes, without samples.
+Spread find_spread(int64_t bytes_in_order) { return bytes_in_order > core_cache_bytes ? Spread::middle : Spread::near; }
 
 // Whether to prefetch the rows of a gather. This helps if they are in no cache and consecutive indices name distant
 // rows. Processors prefetch neighbouring rows themselves.
@@ -182,7 +186,7 @@ Route route_gather(const Lanes& lanes, int64_t item_size, const Index& index) {
     Route route;
     route.threads = threads_for({lanes.elements, item_size});
     route.tile = tile_columns(box, item_size);
-    if (lanes.elements * size_of(index.type()) > core_cache_bytes) route.spread = Spread::middle;
+    route.spread = find_spread(saturating_multiply(lanes.elements, size_of(index.type())));
     // If only a small part of each group is read, groups do not stay in the cache.
     const int64_t groups_in_turn = lanes.elements < lanes.data_elements / 8 ? 1 : box.groups;
     route.prefetch = route.tile == 0 && lanes.data_elements / groups_in_turn * item_size > cache_bytes;
@@ -203,7 +207,7 @@ Route route_scatter(const Rows& rows, const Combine& combine, const Index& index
     const int64_t element_size = target_size(combine), line_bytes = rows.data_rows * element_size;
     if (rows.width == 1)
         route.spread =
-            find_spread(work.steps * bytes_per_update(index, combine), line_bytes, index, rows.count, element_size);
+            find_spread(bytes_of_updates(work.steps, index, combine), line_bytes, index, rows.count, element_size);
     route.prefetch = needs_prefetch(combine, line_bytes) && (rows.width > 1 || route.spread == Spread::far);
     route.split = split_rows(rows, combine, route);
     if (route.split == Split::rows) divide_rows(rows, combine, index, route);
@@ -227,7 +231,7 @@ Route route_scatter(const Lanes& lanes, const Combine& combine, const Index& ind
     const Box box(lanes);
     Route route;
     route.threads = threads_for({lanes.elements, combine.item_size});
-    if (lanes.elements * bytes_per_update(index, combine) > core_cache_bytes) route.spread = Spread::middle;
+    route.spread = find_spread(bytes_of_updates(lanes.elements, index, combine));
     const bool expanded = seems_expanded(box, index);  // whole rows can then be moved
     route.tile = expanded ? 0 : tile_columns(box, target_size(combine));
     route.prefetch = route.tile == 0 && lanes.data_elements / box.groups * target_size(combine) > cache_bytes;

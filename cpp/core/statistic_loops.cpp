@@ -108,10 +108,10 @@ bool add_by_label(const LabeledValues& all, const StatisticShare& share, typenam
         const auto repeats = [labels](int64_t k) { return labels[k] == labels[k + 1]; };
         const bool has_runs = n >= min_run_elements && repeats(n / 3) && repeats(n / 2);
         if (!near && !has_runs) {
-            if (is_wide) prefetch_lines_ahead(all.labels.at(i), n * 8, index_lookahead_bytes);
+            if (is_wide) prefetch_block(all.labels.at(i), n * 8, index_lookahead_bytes);
             if (x && x != buffer)
-                prefetch_lines_ahead(reinterpret_cast<const std::byte*>(x), n * static_cast<int64_t>(sizeof(T)),
-                                     updates_lookahead_bytes);
+                prefetch_block(reinterpret_cast<const std::byte*>(x), n * static_cast<int64_t>(sizeof(T)),
+                               updates_lookahead_bytes);
         }
         if (has_runs && n == block && labels[0] == labels[n - 1] && equal(labels)) {
             const int64_t r = read_once(labels[0]);

@@ -376,7 +376,7 @@ PyObject* gather_quantized_function(PyObject*, PyObject* const* arguments, Py_ss
 bool read_options(PyObject* op, PyObject* kernel, PyObject* const* options, Call& call) {
     const int found = find_name(kernel, kernel_names);
     if (found < 0) {
-        PyErr_Format(PyExc_ValueError, "the core knows no kernel %R", kernel);
+        PyErr_Format(PyExc_ValueError, "%R is not a kernel", kernel);
         return false;
     }
     call.op = op;

@@ -1,5 +1,6 @@
 // Calls with fixed options, for the op versions: their options are read once, and a call reads only arrays.
 #include <memory>
+#include <new>
 
 #include "call.hpp"
 #include "numpy_arrays.hpp"
@@ -20,18 +21,29 @@ PyObject* call_bound(PyObject* capsule, PyObject* const* arguments, Py_ssize_t n
     if (!bound) return nullptr;
     Call call = bound->call;
     const Py_ssize_t arrays = is_scatter(call.kernel) ? 3 : 2;
-    if (n != arrays && n != arrays + 1) return refuse("a bound call wants its arrays, and perhaps an axis");
+    if (n != arrays && n != arrays + 1) return refuse("a bound call takes its arrays and perhaps an axis");
     call.data = arguments[0];
     call.indices = arguments[1];
     if (arrays == 3) call.updates = arguments[2];
     if (n > arrays && !read_axis(call.op, arguments[arrays], call.axis)) return nullptr;
     PyObject* result = nullptr;
-    return run(call, result) == Outcome::not_plain ? refuse("a bound call wants plain arrays") : result;
+    return run(call, result) == Outcome::not_plain ? refuse("a bound call takes plain arrays only") : result;
 }
 
-// Whether values of this type that are equal mean the same. 1.0 equals 1, but is no integer.
-bool is_attribute(PyObject* value) {
+// Whether equal values of this type have the same effect. 1.0 equals 1, but is not an integer.
+bool can_be_in_key(PyObject* value) {
     return PyLong_CheckExact(value) || PyBool_Check(value) || PyUnicode_CheckExact(value);
+}
+
+// Returns the value of a key, or none. Another thread may change the dict at any time.
+Ref find(PyObject* dict, PyObject* key) {
+    PyObject* found = nullptr;
+#if PY_VERSION_HEX >= 0x030D0000
+    PyDict_GetItemRef(dict, key, &found);
+#else
+    found = Py_XNewRef(PyDict_GetItemWithError(dict, key));
+#endif
+    return Ref(found);
 }
 
 }  // namespace
@@ -39,7 +51,8 @@ bool is_attribute(PyObject* value) {
 // bind_call(op, kernel, axis, batch_dims, reduction, include_self, accumulate, mode, negative)
 PyObject* bind_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     if (n != 9) return refuse("bind_call() takes 9 arguments");
-    auto bound = std::make_unique<BoundCall>();
+    std::unique_ptr<BoundCall> bound(new (std::nothrow) BoundCall);
+    if (!bound) return PyErr_NoMemory();
     if (!read_options(arguments[0], arguments[1], arguments + 2, bound->call)) return nullptr;
     bound->op = borrow(arguments[0]);
     const Ref capsule(PyCapsule_New(bound.get(), capsule_name, [](PyObject* object) {
@@ -56,7 +69,7 @@ PyObject* run_known_call(PyObject* module, PyObject* const* arguments, Py_ssize_
     if (n != 5 || !PyDict_Check(arguments[0])) return refuse("run_known_call() takes a dict and four arguments");
     const Ref key(make_call_key(module, arguments + 1, 4));
     if (!key) return nullptr;
-    const Ref run(key.get() == Py_None ? nullptr : Py_XNewRef(PyDict_GetItemWithError(arguments[0], key.get())));
+    const Ref run = key.get() == Py_None ? Ref() : find(arguments[0], key.get());
     if (!run) return PyErr_Occurred() ? nullptr : Py_NewRef(Py_NotImplemented);
     PyObject* const inputs = arguments[3];
     return PyObject_Vectorcall(run.get(), &PyTuple_GET_ITEM(inputs, 0), static_cast<size_t>(PyTuple_GET_SIZE(inputs)),
@@ -65,10 +78,10 @@ PyObject* run_known_call(PyObject* module, PyObject* const* arguments, Py_ssize_
 
 // make_call_key(op, accumulate, inputs, attributes)
 PyObject* make_call_key(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
-    if (n != 4 || !PyTuple_Check(arguments[2]) || !PyDict_Check(arguments[3]))
-        return refuse("make_call_key() takes an operator, accumulate, a tuple and a dict");
+    if (n != 4) return refuse("make_call_key() takes an operator, accumulate, inputs and attributes");
     PyObject *const inputs = arguments[2], *const attributes = arguments[3];
-    if (arguments[1] != Py_None && !PyUnicode_CheckExact(arguments[1])) Py_RETURN_NONE;
+    const bool is_usual = arguments[1] == Py_None || PyUnicode_CheckExact(arguments[1]);
+    if (!is_usual || !PyTuple_Check(inputs) || !PyDict_Check(attributes)) Py_RETURN_NONE;
     const Py_ssize_t count = PyTuple_GET_SIZE(inputs);
     Ref key(PyTuple_New(2 + count + 2 * PyDict_GET_SIZE(attributes)));
     if (!key) return nullptr;
@@ -83,7 +96,7 @@ PyObject* make_call_key(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     }
     PyObject *name = nullptr, *value = nullptr;
     for (Py_ssize_t position = 0; PyDict_Next(attributes, &position, &name, &value);) {
-        if (!is_attribute(value)) Py_RETURN_NONE;
+        if (!can_be_in_key(value)) Py_RETURN_NONE;
         append(name);
         append(value);
     }

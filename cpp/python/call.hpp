@@ -113,8 +113,8 @@ bool read_axis(PyObject* op, PyObject* value, int64_t& axis);
 bool read_num_segments(PyObject* op, PyObject* value, std::optional<int64_t>& num_segments);
 bool read_threads(PyObject* op, PyObject* value, int& threads);
 
-// Reads the options of a call: axis, batch_dims, reduction, include_self, accumulate, mode, negative. False: an
-// exception is set.
+// Reads the options of a call: axis, batch_dims, reduction, include_self, accumulate, mode, negative. Sets everything
+// except arrays and threads. The call borrows `op`. False: an exception is set.
 bool read_options(PyObject* op, PyObject* kernel, PyObject* const* options, Call&);
 
 // Read the arguments of `apply`, `apply_bags` and `apply_quantized`. False: an exception is set.

@@ -438,8 +438,8 @@ inline constexpr const char* make_call_key =
     R"(make_call_key($module, op, accumulate, inputs, attributes, /)
 --
 
-Return what determines all checks of a call that do not depend on shapes and values, as a tuple. None: an argument is
-unusual.
+Return what determines all checks of a call that do not depend on shapes and values, as a tuple. None: an input is not an
+ndarray, or an attribute is not an int, a bool or a str.
 )";
 
 inline constexpr const char* run_known_call =

@@ -620,7 +620,7 @@ def test_arguments_of_apply() -> None:
     assert _core.apply("x", "scatter_update", data, rows, updates, *rest).tolist() == [0, 1, 0]
     with pytest.raises(TypeError, match="takes 14 arguments"):
         _core.apply("x", "scatter_update", data, rows, updates, *rest[:-1])
-    with pytest.raises(ValueError, match="knows no kernel 'scatter'"):
+    with pytest.raises(ValueError, match="'scatter' is not a kernel"):
         _core.apply("x", "scatter", data, rows, updates, *rest)
     for kernel, given in (("scatter_update", None), ("gather", updates)):
         with pytest.raises(TypeError, match="wants updates for a scatter and only then"):
@@ -635,9 +635,9 @@ def test_arguments_of_bound_calls() -> None:
     assert scatter(data, rows, updates).tolist() == [[0, 1, 0], [0, 1, 0]]
     assert scatter(data, rows, np.ones((1, 3)), 0).tolist() == [[0, 0, 0], [1, 1, 1]]
     for few in ((data, rows), (data, rows, updates, 0, 0)):
-        with pytest.raises(TypeError, match="wants its arrays, and perhaps an axis"):
+        with pytest.raises(TypeError, match="takes its arrays and perhaps an axis"):
             scatter(*few)
-    with pytest.raises(TypeError, match="wants plain arrays"):
+    with pytest.raises(TypeError, match="takes plain arrays only"):
         scatter(data.tolist(), rows, updates)
     for axis, text in ((2, "axis 2"), (1 << 70, "axis"), (-(1 << 70), "axis"), ("0", "axis must be an integer")):
         with pytest.raises((ValueError, TypeError), match=f"x: .*{text}"):
@@ -646,7 +646,7 @@ def test_arguments_of_bound_calls() -> None:
         scatter(data, rows + 4, updates)
     with pytest.raises(TypeError, match="takes 9 arguments"):
         _core.bind_call("x", "scatter_update", 1)
-    with pytest.raises(ValueError, match="knows no kernel 'scatter'"):
+    with pytest.raises(ValueError, match="'scatter' is not a kernel"):
         _core.bind_call("x", "scatter", 1, 0, "add", True, "step", "raise", True)
     with pytest.raises(ValueError, match="x: mode"):
         _core.bind_call("x", "gather", 1, 0, "none", True, "step", "drop", True)
@@ -664,14 +664,13 @@ def test_keys_of_calls() -> None:
         ((data, rows), {"axis": np.int64(1)}, None),
         ((data, rows), {}, 1),
         ((np.ma.array(data), rows), {}, None),
+        ([data, rows], {}, None),
     ):
         assert _core.make_call_key("x", accumulate, inputs, attributes) is None
         assert _core.run_known_call({}, "x", accumulate, inputs, attributes) is NotImplemented
     for function, given in ((_core.make_call_key, ("x",)), (_core.run_known_call, ([], "x", None, (), {}))):
         with pytest.raises(TypeError, match="takes"):
             function(*given)
-    with pytest.raises(TypeError, match="takes an operator"):
-        _core.run_known_call({}, "x", None, [], {})
 
 
 @pytest.mark.parametrize(

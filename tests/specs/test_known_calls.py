@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -83,6 +85,24 @@ def test_opsets_types_and_values() -> None:
         with pytest.raises(OpTypeError, match="must hold strings only"):
             gs.onnx.Gather(np.array(["a", 1], object), np.array([0]))
         assert gs.onnx.Gather(np.array(["a", "b"], object), np.array([1])).tolist() == ["b"]
+
+
+def test_inputs_in_a_list_and_attributes_in_a_mapping() -> None:
+    for _ in range(2):
+        assert gs.spec.call(gs.op("onnx.Gather"), [DATA, ROWS], {"axis": 0}).tolist() == DATA[ROWS].tolist()
+        assert gs.spec.call(gs.op("onnx.Gather"), (DATA, ROWS), MappingProxyType({})).tolist() == DATA[ROWS].tolist()
+
+
+def test_threads_that_clear_the_memory() -> None:
+    def call_often(worker: int) -> None:
+        for n in range(300):
+            axis = (n + worker) % 2
+            assert np.array_equal(gs.onnx.Gather(DATA, ROWS, axis=axis), DATA.take(ROWS, axis))
+            if n % 7 == worker:
+                calls._known_calls.clear()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(call_often, range(4)))
 
 
 def test_the_memory_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
