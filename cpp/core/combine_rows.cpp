@@ -599,7 +599,7 @@ ElementScatter::ElementScatter(const Index& index, const Combine& combine, bool 
       combine_(combine),
       by_index_(applier_by_index(combine, index, counted)),
       widen_(widener(index.type())),
-      prefetches_(spread != Spread::near),
+      prefetches_(spread != Spread::close),
       apply_(applier(combine, 1, {true, counted})),
       apply_or_skip_(applier(combine, 1, {false, counted})) {}
 

@@ -175,7 +175,7 @@ int64_t move_by_index(const std::byte* indices, int64_t n, uint64_t rows, const 
         const std::byte* const next = indices + i * static_cast<int64_t>(sizeof(I));
         if (spread == Spread::middle) {
             prefetch_ahead<Cache::first>(next, index_lookahead_bytes);
-        } else if (spread == Spread::far) {
+        } else if (spread == Spread::distant) {
             prefetch_ahead<Cache::second>(next, index_lookahead_bytes);
             prefetch_ahead<Cache::first>(next, near_lookahead_bytes);
         }

@@ -70,8 +70,8 @@ struct RowNumbers {
 };
 
 // How far apart the elements are that consecutive indices name: in the first cache, in the cache of a core, or beyond
-// it. This decides how indices and updates are prefetched. A call that is in the cache of a core as a whole is `near`.
-enum class Spread : uint8_t { near, middle, far };
+// it. This decides how indices and updates are prefetched. A call that is in the cache of a core as a whole is `close`.
+enum class Spread : uint8_t { close, middle, distant };
 
 // The outcome of resolving some tuples.
 enum class Resolved : uint8_t {
@@ -94,7 +94,7 @@ struct ElementMover {
     MoveElements move = nullptr, move_or_skip = nullptr;  // null: there is no loop for this size
     MoveByIndex move_by_index = nullptr;                  // null: there is no loop for these indices
     int64_t size = 0, stride = 0;
-    Spread spread = Spread::near;
+    Spread spread = Spread::close;
     explicit operator bool() const { return move != nullptr; }
 };
 

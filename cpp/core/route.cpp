@@ -126,24 +126,26 @@ int64_t bytes_of_updates(int64_t updates, const Index& index, const Combine& com
 // Finds how far apart the elements are that consecutive indices name.
 Spread find_spread(int64_t bytes_in_order, int64_t data_bytes, const Index& index, int64_t count,
                    int64_t element_size) {
-    if (std::max(bytes_in_order, data_bytes) <= core_cache_bytes) return Spread::near;
+    if (std::max(bytes_in_order, data_bytes) <= core_cache_bytes) return Spread::close;
     const auto are_within = [&](int64_t bytes) {
         return data_bytes <= bytes || are_close(index, count, bytes / element_size);
     };
-    if (are_within(first_cache_bytes)) return Spread::near;
-    if (!are_within(core_cache_bytes)) return Spread::far;
-    return bytes_in_order > core_cache_bytes ? Spread::middle : Spread::near;
+    if (are_within(first_cache_bytes)) return Spread::close;
+    if (!are_within(core_cache_bytes)) return Spread::distant;
+    return bytes_in_order > core_cache_bytes ? Spread::middle : Spread::close;
 }
 
 // The same for lanes, without samples.
-Spread find_spread(int64_t bytes_in_order) { return bytes_in_order > core_cache_bytes ? Spread::middle : Spread::near; }
+Spread find_spread(int64_t bytes_in_order) {
+    return bytes_in_order > core_cache_bytes ? Spread::middle : Spread::close;
+}
 
 // Whether to prefetch the rows of a gather. This helps if they are in no cache and consecutive indices name distant
 // rows. Processors prefetch neighbouring rows themselves.
 bool prefetches_rows(const Rows& rows, int64_t data_bytes, Spread spread) {
     if (rows.width > 1) return data_bytes > cache_bytes;
     // A single loop that reads indices and moves elements runs further ahead than one that reads tuples first.
-    return spread == Spread::far && (rows.dims.rank != 1 || data_bytes > cache_bytes);
+    return spread == Spread::distant && (rows.dims.rank != 1 || data_bytes > cache_bytes);
 }
 
 }  // namespace
@@ -208,7 +210,7 @@ Route route_scatter(const Rows& rows, const Combine& combine, const Index& index
     if (rows.width == 1)
         route.spread =
             find_spread(bytes_of_updates(work.steps, index, combine), line_bytes, index, rows.count, element_size);
-    route.prefetch = needs_prefetch(combine, line_bytes) && (rows.width > 1 || route.spread == Spread::far);
+    route.prefetch = needs_prefetch(combine, line_bytes) && (rows.width > 1 || route.spread == Spread::distant);
     route.split = split_rows(rows, combine, route);
     if (route.split == Split::rows) divide_rows(rows, combine, index, route);
     route.scratch += accumulator_bytes(combine, lines * rows.data_rows, rows.width);

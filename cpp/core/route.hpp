@@ -29,7 +29,7 @@ struct Route {
     bool ordered = false;
     int threads = 1;
     bool prefetch = false;          // memory is prefetched
-    Spread spread = Spread::near;   // of the elements, if rows are single elements
+    Spread spread = Spread::close;  // of the elements, if rows are single elements
     bool stream = false;            // a gather's output, or a scatter's copy of data, is written past the caches
     int64_t tile = 0;               // the number of columns of a box per tile; 0: all
     int64_t scratch = 0;            // bytes
