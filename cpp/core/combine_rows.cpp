@@ -54,7 +54,11 @@ GS_LOOP void set_rows(const Updates& u, const Share& share, const Combine& combi
     const std::byte* const updates = u.updates + share.first * size;
     std::byte* const out = u.out + share.first * size;
     if (share.is_all(u.width) && !u.rows.skips && u.row_stride == u.width && are_consecutive(u.rows)) {
-        std::memcpy(out + u.rows.row[0] * length, updates, static_cast<size_t>(u.rows.n * length));
+        std::byte* const to = out + u.rows.row[0] * length;
+        if (u.stream)
+            stream(to, updates, u.rows.n * length);
+        else
+            std::memcpy(to, updates, static_cast<size_t>(u.rows.n * length));
         return;
     }
     Picked picked;
@@ -64,7 +68,11 @@ GS_LOOP void set_rows(const Updates& u, const Share& share, const Combine& combi
         const int64_t own = picked.own[i], next = picked.ahead(i, ahead);
         if (u.prefetch_updates) prefetch_lines(updates + next * u.width * size, length);
         if (u.prefetch) prefetch_row(out + u.rows.row[next] * u.row_stride * size, length);
-        copy_row(out + u.rows.row[own] * u.row_stride * size, updates + own * u.width * size, length);
+        std::byte* const to = out + u.rows.row[own] * u.row_stride * size;
+        if (u.stream)
+            stream_row(to, updates + own * u.width * size, length);
+        else
+            copy_row(to, updates + own * u.width * size, length);
     }
 }
 

@@ -43,11 +43,10 @@ GS_LOOP void copy_large(std::byte* out, int64_t out_stride, const Source& source
         }
         const std::byte* const from = source.data + rows[i] * source.stride + i * source.step;
         if (use_stream)
-            stream_lines(to, from, row_size);
+            stream_row(to, from, row_size);
         else
             copy_row(to, from, row_size);
     }
-    if (use_stream) end_stream();
 }
 
 template <bool may_skip, bool use_prefetch, bool packed>
@@ -107,7 +106,8 @@ CopySpaced spaced_copier(int64_t size, int64_t step) {
 
 CopyRows copier(int64_t row_size, const CopyOptions& options) {
     const auto [packed, may_skip, use_prefetch, use_stream] = options;
-    if (use_stream) return version<copy_large<true, true>>();
+    if (use_stream && row_size % stream_unit == 0)
+        return use_prefetch ? version<copy_large<true, true>>() : version<copy_large<false, true>>();
     if (may_skip)
         return use_prefetch ? small_copier<true, true>(row_size, packed) : small_copier<true, false>(row_size, packed);
     return use_prefetch ? small_copier<false, true>(row_size, packed) : small_copier<false, false>(row_size, packed);

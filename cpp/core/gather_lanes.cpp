@@ -55,14 +55,15 @@ bool gather_lanes(const Lanes& lanes, const Index& index, const Route& route, co
                     index.may_skip(),
                     copier(item_size, {true, index.may_skip(), route.prefetch, false}),
                     copier(item_size, {false, index.may_skip(), route.prefetch, false})};
+    const bool stream = route.stream && is_unit_aligned(out);
     std::atomic<bool> good = true;
-    const bool along_lines = !box.has_after && box.columns >= min_line_elements;
-    const ElementMover mover =
-        along_lines ? index.element_mover(item_size, lanes.stride * item_size, route.prefetch, route.spread)
-                    : ElementMover{};
+    const ElementMover mover = gathers_lines(box, item_size) ? index.element_mover(item_size, lanes.stride * item_size,
+                                                                                   route.prefetch, route.spread, stream)
+                                                             : ElementMover{};
     const auto visit = [&](const Part& part) {
         const bool whole =
             mover ? gather_lines(box, index, part, mover, data, out, item_size) : walk(box, index, part, route, move);
+        if (stream) end_stream();
         if (!whole) good = false;
     };
     switch (route.split) {

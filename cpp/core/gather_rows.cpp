@@ -210,24 +210,25 @@ bool gather_rows(const Rows& rows, const Layout& layout, const Index& index, con
                  std::byte* out, int64_t item_size) {
     const int64_t lines = rows.batch * rows.outer, row_size = rows.width * item_size;
     if (lines * rows.count * row_size == 0) return index.check(rows.batch * rows.count);
-    const bool packed = layout.piece_size == row_size && layout.row_stride == row_size;
-    const bool stream = route.stream && packed && is_line_aligned(out);
-    const bool in_one_loop =
-        layout.piece_size == row_size && rows.outer == 1 && (rows.batch == 1 || rows.count >= min_line_elements);
-    const Gather gather{
-        rows,
-        index,
-        layout,
-        data,
-        out,
-        row_size,
-        route.prefetch_distance(),
-        copier(layout.piece_size, {packed, index.may_skip(), route.prefetch, stream}),
-        layout.pieces.rank == 0 ? CopySpaced{nullptr}
-                                : spaced_copier(layout.piece_size, layout.piece_stride[layout.pieces.rank - 1]),
-        in_one_loop ? index.element_mover(row_size, layout.row_stride, route.prefetch, route.spread) : ElementMover{}};
+    const bool packed = layout.is_packed(row_size);
+    const bool stream = route.stream && is_unit_aligned(out);
+    const Gather gather{rows,
+                        index,
+                        layout,
+                        data,
+                        out,
+                        row_size,
+                        route.prefetch_distance(),
+                        copier(layout.piece_size, {packed, index.may_skip(), route.prefetch, stream}),
+                        layout.pieces.rank == 0
+                            ? CopySpaced{nullptr}
+                            : spaced_copier(layout.piece_size, layout.piece_stride[layout.pieces.rank - 1]),
+                        gathers_elements(rows, layout, row_size)
+                            ? index.element_mover(row_size, layout.row_stride, route.prefetch, route.spread, stream)
+                            : ElementMover{}};
     std::atomic<bool> good = true;
     const auto keep = [&](bool ok) {
+        if (stream) end_stream();
         if (!ok) good = false;
     };
     const int parts_per_thread = 4;

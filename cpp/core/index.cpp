@@ -155,6 +155,15 @@ GS_LOOP void move_elements(const std::byte* line, int64_t stride, const int64_t*
     }
 }
 
+GS_LOOP void prefetch_indices(const std::byte* next, Spread spread) {
+    if (spread == Spread::middle) {
+        prefetch_ahead<Cache::first>(next, index_lookahead_bytes);
+    } else if (spread == Spread::distant) {
+        prefetch_ahead<Cache::second>(next, index_lookahead_bytes);
+        prefetch_ahead<Cache::first>(next, near_lookahead_bytes);
+    }
+}
+
 // Checks each index and uses it at once. This takes fewer instructions than a copy of the indices, and the processor
 // runs further ahead.
 template <class I, int64_t size, bool packed>
@@ -172,13 +181,7 @@ int64_t move_by_index(const std::byte* indices, int64_t n, uint64_t rows, const 
     constexpr int64_t at_once = 8;
     int64_t i = 0;
     for (; i + at_once <= n; i += at_once) {
-        const std::byte* const next = indices + i * static_cast<int64_t>(sizeof(I));
-        if (spread == Spread::middle) {
-            prefetch_ahead<Cache::first>(next, index_lookahead_bytes);
-        } else if (spread == Spread::distant) {
-            prefetch_ahead<Cache::second>(next, index_lookahead_bytes);
-            prefetch_ahead<Cache::first>(next, near_lookahead_bytes);
-        }
+        prefetch_indices(indices + i * static_cast<int64_t>(sizeof(I)), spread);
         GS_UNROLL_ALL
         for (int64_t j = 0; j < at_once; ++j)
             if (!move(i + j)) return i + j;
@@ -186,6 +189,43 @@ int64_t move_by_index(const std::byte* indices, int64_t n, uint64_t rows, const 
     for (; i < n; ++i)
         if (!move(i)) return i;
     return n;
+}
+
+// The same for packed elements. They are collected in words, which are written past the caches.
+template <class I, int64_t size>
+int64_t stream_by_index(const std::byte* indices, int64_t n, uint64_t rows, const std::byte* line, int64_t stride,
+                        Spread spread, std::byte* out) {
+    const auto move = [&](int64_t first, int64_t count) {
+        return move_by_index<I, size, true>(indices + first * static_cast<int64_t>(sizeof(I)), count, rows, line,
+                                            stride, Spread::close, out + first * size);
+    };
+    constexpr int64_t word_size = sizeof(uint64_t), at_once = std::max(word_size, stream_unit / size),
+                      words = at_once * size / word_size;
+    const I* const index = reinterpret_cast<const I*>(indices);
+    int64_t i = 0;
+    for (; i < n && !is_unit_aligned(out + i * size); ++i)
+        if (move(i, 1) == 0) return i;
+    for (; i + at_once <= n; i += at_once) {
+        prefetch_indices(indices + i * static_cast<int64_t>(sizeof(I)), spread);
+        uint64_t word[words] = {};
+        GS_UNROLL_ALL
+        for (int64_t j = 0; j < at_once; ++j) {
+            const auto row = static_cast<uint64_t>(read_once(index[i + j]));
+            if (row >= rows) [[unlikely]]
+                return i;
+            const std::byte* const element = line + static_cast<int64_t>(row) * size;
+            if constexpr (size >= word_size) {
+                std::memcpy(word + j * size / word_size, element, size);
+            } else {
+                uint64_t bits = 0;
+                std::memcpy(&bits, element, size);
+                word[j * size / word_size] |= bits << (j * size % word_size * 8);
+            }
+        }
+        GS_UNROLL_ALL
+        for (int64_t w = 0; w < words; w += 2) stream_words(out + i * size + w * word_size, word[w], word[w + 1]);
+    }
+    return i + move(i, n - i);
 }
 
 // Whether all indices are in range. They are not copied here, because kernels check them again.
@@ -244,24 +284,28 @@ auto range_checker(IndexType type, int k) {
 }
 
 template <int64_t size, bool packed>
-MoveByIndex mover_by_index(IndexType type) {
-    return visit_index_type(type, []<class I>(I) -> MoveByIndex { return move_by_index<I, size, packed>; });
+MoveByIndex mover_by_index(IndexType type, bool stream) {
+    return visit_index_type(type, [=]<class I>(I) -> MoveByIndex {
+        if constexpr (packed && can_stream)
+            if (stream) return stream_by_index<I, size>;
+        return move_by_index<I, size, packed>;
+    });
 }
 
 template <int64_t size, bool use_prefetch, bool packed>
-ElementMover element_mover(IndexType type) {
+ElementMover element_mover(IndexType type, bool stream) {
     return {version<move_elements<size, use_prefetch, packed, false>>(), move_elements<size, false, packed, true>,
-            use_prefetch ? nullptr : mover_by_index<size, packed>(type), size};
+            use_prefetch ? nullptr : mover_by_index<size, packed>(type, stream), size};
 }
 
 template <bool use_prefetch, bool packed>
-ElementMover element_mover(int64_t size, IndexType type) {
+ElementMover element_mover(int64_t size, IndexType type, bool stream) {
     switch (size) {
-        case 1: return element_mover<1, use_prefetch, packed>(type);
-        case 2: return element_mover<2, use_prefetch, packed>(type);
-        case 4: return element_mover<4, use_prefetch, packed>(type);
-        case 8: return element_mover<8, use_prefetch, packed>(type);
-        case 16: return element_mover<16, use_prefetch, packed>(type);
+        case 1: return element_mover<1, use_prefetch, packed>(type, stream);
+        case 2: return element_mover<2, use_prefetch, packed>(type, stream);
+        case 4: return element_mover<4, use_prefetch, packed>(type, stream);
+        case 8: return element_mover<8, use_prefetch, packed>(type, stream);
+        case 16: return element_mover<16, use_prefetch, packed>(type, stream);
         default: return {};
     }
 }
@@ -284,13 +328,14 @@ Index::Index(const void* tuples, IndexType type, const Shape& dims, const Shape&
     }
 }
 
-ElementMover Index::element_mover(int64_t size, int64_t stride, bool use_prefetch, Spread spread) const {
+ElementMover Index::element_mover(int64_t size, int64_t stride, bool use_prefetch, Spread spread, bool stream) const {
     ElementMover mover;
     if (stride == size)
-        mover = use_prefetch ? gs::element_mover<true, true>(size, type_) : gs::element_mover<false, true>(size, type_);
+        mover = use_prefetch ? gs::element_mover<true, true>(size, type_, stream)
+                             : gs::element_mover<false, true>(size, type_, stream);
     else
-        mover =
-            use_prefetch ? gs::element_mover<true, false>(size, type_) : gs::element_mover<false, false>(size, type_);
+        mover = use_prefetch ? gs::element_mover<true, false>(size, type_, false)
+                             : gs::element_mover<false, false>(size, type_, false);
     if (!is_single()) mover.move_by_index = nullptr;
     mover.stride = stride;
     mover.spread = spread;

@@ -80,6 +80,11 @@ enum class Resolved : uint8_t {
     none,  // a tuple is bad, or the call has to stop
 };
 
+// Whether there are loops for elements of this size.
+inline bool is_element(int64_t item_size) {
+    return item_size > 0 && item_size <= 16 && (item_size & (item_size - 1)) == 0;
+}
+
 // Moves elements: out[i] = line[position[i] * stride] for n elements. `next` has the same number of positions to
 // prefetch.
 using MoveElements = void (*)(const std::byte* line, int64_t stride, const int64_t* position, const int64_t* next,
@@ -140,7 +145,7 @@ class Index {
     }
 
     // Returns the loops for `gather`.
-    ElementMover element_mover(int64_t size, int64_t stride, bool use_prefetch, Spread) const;
+    ElementMover element_mover(int64_t size, int64_t stride, bool use_prefetch, Spread, bool stream) const;
 
     // Moves the elements of `line` that the tuples [first, first + n) name. Skipped elements become zeros. False: a
     // tuple is bad, or the call has to stop.

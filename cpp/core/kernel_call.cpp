@@ -57,6 +57,7 @@ void copy_data(const std::byte* data, std::byte* out, int64_t size, bool stream)
             else
                 std::memcpy(out + first_byte, data + first_byte, static_cast<size_t>(n));
         });
+        if (stream) end_stream();
     });
 }
 

@@ -51,6 +51,11 @@ struct Box {
     int64_t groups = 1, rows, columns, step;
 };
 
+// Whether one loop reads indices and gathers elements along the axis.
+inline bool gathers_lines(const Box& box, int64_t item_size) {
+    return is_element(item_size) && !box.has_after && box.columns >= min_line_elements;
+}
+
 // Iterates over the rows of a box, and gives the place in data where each row begins.
 class RowCounter {
   public:

@@ -86,13 +86,7 @@ void stream_lines(std::byte* to, const std::byte* from, int64_t size) {
 #ifdef GS_VERSIONS
     if (instruction_set >= InstructionSet::avx2) return stream_half_lines(to, from, size);
 #endif
-#ifdef GS_X86_64
-    for (int64_t i = 0; i < size; i += 16)
-        _mm_stream_si128(reinterpret_cast<__m128i*>(to + i),
-                         _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
-#else
-    std::memcpy(to, from, static_cast<size_t>(size));
-#endif
+    stream_units(to, from, size);
 }
 
 void stream(std::byte* to, const std::byte* from, int64_t size) {
@@ -102,7 +96,6 @@ void stream(std::byte* to, const std::byte* from, int64_t size) {
     std::memcpy(to, from, static_cast<size_t>(head));
     stream_lines(to + head, from + head, body);
     std::memcpy(to + head + body, from + head + body, static_cast<size_t>(size - head - body));
-    end_stream();
 }
 
 }  // namespace gs

@@ -179,8 +179,35 @@ inline constexpr bool can_stream = true;
 inline constexpr bool can_stream = false;
 #endif
 
-// Copies whole cache lines past the caches. The old contents of the lines are not loaded. Call end_stream() before
-// another thread reads them.
+// The functions below write past the caches. The old contents of cache lines are not loaded. Call end_stream() before
+// another thread reads what they wrote. A unit is written to an address that is a multiple of its size, in bytes.
+inline constexpr int64_t stream_unit = 16;
+
+inline bool is_unit_aligned(const void* address) { return reinterpret_cast<uintptr_t>(address) % stream_unit == 0; }
+
+// Writes one unit.
+GS_LOOP void stream_words(std::byte* to, uint64_t low, uint64_t high) {
+#ifdef GS_X86_64
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to),
+                     _mm_set_epi64x(static_cast<int64_t>(high), static_cast<int64_t>(low)));
+#else
+    std::memcpy(to, &low, sizeof low);
+    std::memcpy(to + sizeof low, &high, sizeof high);
+#endif
+}
+
+// Copies units.
+GS_LOOP void stream_units(std::byte* to, const std::byte* from, int64_t size) {
+#ifdef GS_X86_64
+    for (int64_t i = 0; i < size; i += stream_unit)
+        _mm_stream_si128(reinterpret_cast<__m128i*>(to + i),
+                         _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
+#else
+    std::memcpy(to, from, static_cast<size_t>(size));
+#endif
+}
+
+// Copies whole cache lines to the beginning of a line.
 void stream_lines(std::byte* to, const std::byte* from, int64_t size);
 
 inline void end_stream() {
@@ -189,7 +216,7 @@ inline void end_stream() {
 #endif
 }
 
-// Copies any number of bytes. Whole cache lines bypass the caches; incomplete lines at both ends do not.
+// Copies any number of bytes to any address. Whole cache lines bypass the caches; incomplete lines at both ends do not.
 void stream(std::byte* to, const std::byte* from, int64_t size);
 
 // Tells the processor that a loop waits for another thread.

@@ -17,11 +17,6 @@ struct OwnerBatch {
     RowNumbers rows;
 };
 
-// Whether elements have a size that can be partitioned.
-inline bool is_element(int64_t item_size) {
-    return item_size > 0 && item_size <= 16 && (item_size & (item_size - 1)) == 0;
-}
-
 // The bytes that partitioning n elements takes.
 int64_t partition_bytes(int64_t n, int64_t item_size, int threads);
 

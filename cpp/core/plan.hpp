@@ -85,6 +85,9 @@ struct Layout {
     // A row consists of pieces of this number of bytes, each contiguous. The dims and strides are those of the pieces.
     int64_t piece_size;
     Shape pieces, piece_stride;
+
+    // Whether rows are contiguous, and each begins where the one before it ends.
+    bool is_packed(int64_t row_size) const { return piece_size == row_size && row_stride == row_size; }
 };
 void lay_out(const Rows&, int64_t item_size, Layout&);  // of contiguous data
 // Of data with strides. False: the rows are not evenly spaced.

@@ -93,6 +93,23 @@ bool streams_copy(int64_t data_bytes, int64_t lines_touched, bool ordered) {
     return can_stream && data_bytes >= min_stream_bytes && (ordered || lines_touched < data_bytes / line_size / 8);
 }
 
+// Whether to write the rows that a scatter sets past the caches. This helps if they are in no cache before, and are not
+// set again soon.
+bool streams_rows(const Rows& rows, int64_t moved_rows, const Combine& combine, const Index& index, Split split) {
+    const int64_t size = combine.item_size, row_size = rows.width * size;
+    if (!can_stream || combine.reduction != Reduction::none || rows.width == 1) return false;
+    const bool long_enough = row_size % line_size == 0 || row_size >= min_partial_lines;
+    const bool whole_units =
+        row_size % stream_unit == 0 && (split != Split::columns || columns_at_once(size) * size % stream_unit == 0);
+    const bool in_blocks = std::min(rows.count, block) * row_size <= wide_bytes;  // others are written in pieces
+    return long_enough && whole_units && in_blocks && saturating_multiply(rows.data_rows, row_size) > cache_bytes &&
+           saturating_multiply(moved_rows, row_size) >= min_stream_bytes &&
+           are_distinct(index, rows.count, cache_bytes / row_size);
+}
+
+// Whether to write the result of a gather past the caches.
+bool streams_result(int64_t bytes) { return can_stream && bytes >= min_stream_bytes; }
+
 // Whether the order of the indices could help divide a scatter. It can if consecutive indices are close to each other.
 // One thread is faster for single elements in the cache, unless many consecutive indices are equal.
 bool may_be_ordered(const Rows& rows, const Combine& combine, const Index& index) {
@@ -177,7 +194,9 @@ Route route_gather(const Rows& rows, const Layout& layout, int64_t item_size, co
         route.spread = find_spread(saturating_multiply(moved_rows, size_of(index.type())), data_bytes, index,
                                    rows.count, row_size);
     route.prefetch = copied > 0 && prefetches_rows(rows, data_bytes, route.spread);
-    route.stream = can_stream && route.prefetch && row_size % line_size == 0 && copied >= min_stream_bytes;
+    const bool whole_units =
+        gathers_elements(rows, layout, row_size) ? rows.dims.rank == 1 && !route.prefetch : row_size % stream_unit == 0;
+    route.stream = layout.is_packed(row_size) && whole_units && streams_result(copied);
     if (route.threads > 1) route.split = lines >= route.threads ? Split::lines : Split::tuples;
     return route;
 }
@@ -192,6 +211,8 @@ Route route_gather(const Lanes& lanes, int64_t item_size, const Index& index) {
     // If only a small part of each group is read, groups do not stay in the cache.
     const int64_t groups_in_turn = lanes.elements < lanes.data_elements / 8 ? 1 : box.groups;
     route.prefetch = route.tile == 0 && lanes.data_elements / groups_in_turn * item_size > cache_bytes;
+    const bool packed = gathers_lines(box, item_size) && lanes.stride == 1;
+    route.stream = packed && !route.prefetch && streams_result(lanes.elements * item_size);
     if (route.threads == 1) return route;
     if (route.tile != 0 && box.groups >= route.threads)
         route.split = Split::lines;
@@ -221,6 +242,7 @@ Route route_scatter(const Rows& rows, const Combine& combine, const Index& index
     route.ordered = close && !one_row;
     const int64_t lines_touched = work.steps * (1 + work.bytes_per_step / line_size);
     route.stream = streams_copy(combine.item_size * rows.width * rows.data_rows * lines, lines_touched, close);
+    route.stream_rows = streams_rows(rows, work.steps, combine, index, route.split);
     if (route.split == Split::updates)
         route.scratch += (route.threads - 1) * rows.data_rows * rows.width * combine.item_size;
     if (route.split == Split::elements) route.scratch += partition_bytes(rows.count, combine.item_size, route.threads);

@@ -2,10 +2,12 @@
 // `gatherscatter.plan` shows it.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "combine.hpp"
 #include "index.hpp"
+#include "machine.hpp"
 #include "plan.hpp"
 
 namespace gs {
@@ -31,6 +33,7 @@ struct Route {
     bool prefetch = false;          // memory is prefetched
     Spread spread = Spread::close;  // of the elements, if rows are single elements
     bool stream = false;            // a gather's output, or a scatter's copy of data, is written past the caches
+    bool stream_rows = false;       // the rows that a scatter sets are written past the caches, if `out` allows it
     int64_t tile = 0;               // the number of columns of a box per tile; 0: all
     int64_t scratch = 0;            // bytes
     std::vector<int64_t> dividing;  // Split::rows: where the range of each thread begins; the last entry is the end
@@ -38,6 +41,21 @@ struct Route {
     // The number of additional indices that are resolved before their rows are moved.
     int64_t prefetch_distance() const { return prefetch ? lookahead : 0; }
 };
+
+// Whether rows at this address can be written past the caches. Parts of lines take longer, so they must be few.
+inline bool can_stream_rows(const void* out, int64_t row_size) {
+    const bool whole_lines = row_size % line_size == 0 && is_line_aligned(out);
+    return whole_lines || (row_size >= min_partial_lines && is_unit_aligned(out));
+}
+
+// If threads divide the columns of rows, each gets a multiple of this number of columns.
+constexpr int64_t columns_at_once(int64_t element_size) { return std::max<int64_t>(column_size / element_size, 1); }
+
+// Whether one loop reads indices and gathers rows of the size of an element.
+inline bool gathers_elements(const Rows& rows, const Layout& layout, int64_t row_size) {
+    return is_element(row_size) && layout.piece_size == row_size && rows.outer == 1 &&
+           (rows.batch == 1 || rows.count >= min_line_elements);
+}
 
 Route route_gather(const Rows&, const Layout&, int64_t item_size, const Index&);
 Route route_gather(const Lanes&, int64_t item_size, const Index&);

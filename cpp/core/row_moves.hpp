@@ -48,6 +48,14 @@ GS_LOOP void copy_row(std::byte* to, const std::byte* from, int64_t size) {
     }
 }
 
+// Copies a row past the caches, in units. Long rows of whole lines are faster in lines.
+GS_LOOP void stream_row(std::byte* to, const std::byte* from, int64_t size) {
+    if (size >= min_partial_lines && size % line_size == 0 && is_line_aligned(to))
+        stream_lines(to, from, size);
+    else
+        stream_units(to, from, size);
+}
+
 // Prefetches the first lines of a row. Processors prefetch the others themselves.
 GS_LOOP void prefetch_lines(const std::byte* row, int64_t size) {
     for (int64_t byte = 0; byte < std::min<int64_t>(size, 512); byte += line_size) prefetch(row + byte);
@@ -66,7 +74,7 @@ struct CopyOptions {
     bool packed;    // both strides are the size of a row, and step is 0
     bool may_skip;  // rows can be -1
     bool prefetch;  // rows are spread over more memory than the caches hold
-    bool stream;    // copies are whole cache lines, which bypass the caches
+    bool stream;    // copies bypass the caches, if rows are whole units
 };
 CopyRows copier(int64_t row_size, const CopyOptions&);
 
@@ -96,6 +104,7 @@ struct Updates {
     int64_t width, row_stride;  // the elements of an update, and the distance between rows of `out`
     bool prefetch = false;      // whether to prefetch rows
     bool prefetch_updates = false;
+    bool stream = false;  // rows that are set are written past the caches; each share of a row is whole units
 };
 using ApplyRows = void (*)(const Updates&, const Share&, const Combine&);
 

@@ -25,8 +25,8 @@ struct Scatter {
     int64_t target_size;  // the size of an element of `out`, which can be an accumulator
     int64_t prefetch_distance;
     ApplyRows apply_all, apply_own;
-    const ElementScatter* elements;        // for rows of one element, or null
-    bool prefetch_rows, prefetch_updates;  // see Updates
+    const ElementScatter* elements;                     // for rows of one element, or null
+    bool prefetch_rows, prefetch_updates, stream_rows;  // see Updates
 
     Share all() const { return Share::all(rows.width); }
 
@@ -72,7 +72,7 @@ struct Scatter {
                     whole = apply_line({out + l * rows.data_rows * rows.width * target_size,
                                         updates + (l * rows.count + c) * rows.width * combine.item_size,
                                         visits ? visits + l * rows.data_rows : nullptr, numbers, rows.width, rows.width,
-                                        prefetch_rows, prefetch_updates},
+                                        prefetch_rows, prefetch_updates, stream_rows},
                                        apply_block, share);
                 return whole;
             };
@@ -228,6 +228,7 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
         const bool prefetch_rows = exceeds(split == Split::serial ? 2 * rows.data_rows : rows.count + rows.data_rows);
         const bool single = rows.width == 1 && is_element(combine.item_size);
         const bool prefetch = single ? prefetch_elements || (counted && prefetch_rows) : prefetch_rows;
+        const bool stream_rows = route.stream_rows && can_stream_rows(target, rows.width * target_size);
         const Scatter scatter{rows,
                               index,
                               updates,
@@ -239,11 +240,13 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
                               apply_all,
                               apply_own,
                               by_index ? &elements : nullptr,
-                              prefetch,
-                              exceeds(rows.count + rows.data_rows)};
+                              prefetch && !stream_rows,
+                              exceeds(rows.count + rows.data_rows),
+                              stream_rows};
         std::atomic<bool> good = true;
         const auto part = [&](int64_t first_line, int64_t last_line, const Share& share) {
             if (!scatter.part(first_line, last_line, share)) good = false;
+            if (stream_rows) end_stream();
         };
         const int threads = route.threads;
         switch (split) {
@@ -262,8 +265,7 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
                 if (!scatter_by_updates(scatter, rows, threads, copies->get(), how)) good = false;
                 break;
             case Split::columns: {
-                const int64_t column = std::max<int64_t>(column_size / target_size, 1),
-                              columns = (rows.width + column - 1) / column;
+                const int64_t column = columns_at_once(target_size), columns = (rows.width + column - 1) / column;
                 for_parts(columns, threads, [&](int64_t begin, int64_t end) {
                     part(0, lines, {0, rows.data_rows, begin * column, std::min(end * column, rows.width)});
                 });

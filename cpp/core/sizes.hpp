@@ -40,7 +40,7 @@ inline constexpr int64_t updates_lookahead_bytes = 4096;
 // Elements in fewer bytes are in the first cache, even if other data are read at the same time.
 inline constexpr int64_t first_cache_bytes = tiny ? 16 : 8 << 10;
 // The number of elements that one loop gathers between two checks of the stop token.
-inline constexpr int64_t gathered_at_once = tiny ? 4 : 4096;
+inline constexpr int64_t gathered_at_once = tiny ? 20 : 4096;
 // The number of elements that one loop scatters between two checks.
 inline constexpr int64_t scattered_at_once = tiny ? 4 : 2048;
 // Lines with fewer elements are gathered many at a time, by row numbers.
@@ -49,6 +49,8 @@ inline constexpr int64_t min_line_elements = tiny ? 2 : 32;
 inline constexpr int64_t min_shared_check_bytes = tiny ? 32 : 1 << 20;
 // Smaller results are not written past the caches.
 inline constexpr int64_t min_stream_bytes = tiny ? 128 : 8 << 20;
+// Shorter rows are only written past the caches if they are whole cache lines.
+inline constexpr int64_t min_partial_lines = 256;
 // For shorter loops, waking another thread costs more than it saves.
 inline constexpr double serial_microseconds = tiny ? 0 : 10;
 // For fewer bytes, releasing the interpreter lock costs more than it saves.

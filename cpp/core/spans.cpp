@@ -67,6 +67,24 @@ bool name_one_row(const Index& index, int64_t n) {
     return std::count(row, row + samples, row[samples / 2]) >= samples * 3 / 4;
 }
 
+bool are_distinct(const Index& index, int64_t n, int64_t rows) {
+    constexpr int64_t places = 128, tuples = 4, most = places * tuples;
+    int64_t row[most], sampled = 0;
+    const int64_t step = std::max(n / places, tuples);
+    for (int64_t first = 0; first < n && sampled < most; first += step) {
+        // Places at even distances could miss the period of repeated rows.
+        const int64_t shift = first / step * 7919 % (step - tuples + 1), m = std::min(tuples, n - first - shift);
+        if (m <= 0) break;
+        if (!index.resolve(first + shift, m, row + sampled)) return false;
+        sampled += m;
+    }
+    int64_t* const end = std::remove(row, row + sampled, -1);  // dropped
+    const int64_t count = end - row;
+    std::sort(row, end);
+    const int64_t repeated = end - std::unique(row, end);
+    return repeated <= 1 + count * count / (2 * std::max<int64_t>(rows, 1));
+}
+
 std::vector<int64_t> sampled_dividing_rows(const Index& index, int64_t n, int64_t data_rows, int64_t unit, int parts,
                                            double& largest_part) {
     std::vector<int64_t> sampled;

@@ -23,6 +23,10 @@ bool are_close(const Index&, int64_t n, int64_t distance);
 // Whether at least three quarters of a few samples name the same row. Ranges of rows would not divide the updates then.
 bool name_one_row(const Index&, int64_t n);
 
+// Whether samples of the tuples repeat rows no more often than random ones of `rows` rows would. False: a sampled tuple
+// is bad.
+bool are_distinct(const Index&, int64_t n, int64_t rows);
+
 // Returns the rows that divide data into `parts` with equal numbers of updates. Empty: too many spans would be cut.
 std::vector<int64_t> dividing_rows(const std::vector<Span>&, int64_t data_rows, int parts);
 

@@ -154,12 +154,18 @@ Outcome check(PreparedCall& prepared, IndexType& type) {
     return Outcome::done;
 }
 
-// Whether the arrays allow streaming as the route plans it. It requires a gather from packed rows to aligned lines, or
-// a plain copy of a scatter's data.
+// Whether the arrays allow streaming as the route plans it. A gather requires an aligned result, and a scatter a plain
+// copy of its data.
 bool may_stream(const PreparedCall& prepared) {
     const Call& call = prepared.call;
     if (is_scatter(call.kernel)) return is_contiguous(call.data) && (call.out != call.data || prepared.made_apart);
-    return !prepared.reads_strides && (!prepared.writes_out() || is_line_aligned(PyArray_DATA(array(call.out))));
+    return !prepared.writes_out() || is_unit_aligned(PyArray_DATA(array(call.out)));
+}
+
+bool may_stream_rows(const PreparedCall& prepared) {
+    const KernelCall& call = prepared.kernel_call;
+    return !prepared.writes_out() ||
+           can_stream_rows(PyArray_DATA(array(prepared.call.out)), call.plan.rows.width * call.combine.item_size);
 }
 
 }  // namespace
@@ -226,6 +232,7 @@ Outcome describe_call(const Call& call, PyObject*& facts) {
     add_processor(all);
     all.add("prefetch", route.prefetch);
     all.add("stream", route.stream && may_stream(prepared));
+    all.add("stream_rows", route.stream_rows && may_stream_rows(prepared));
     all.add("tile", route.tile);
     all.add("kernel_bytes", route.scratch);
     all.add("copied_bytes", prepared.copied_bytes());

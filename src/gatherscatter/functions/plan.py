@@ -425,6 +425,8 @@ def _steps(
     if facts["stream"]:
         written = "the copy of data" if function.startswith("scatter") else "the result"
         steps.append(f"{written} is written past the caches: it is large, and its cache lines need not be loaded first")
+    if facts["stream_rows"]:
+        steps.append("the rows that are set are written past the caches: they are large, and sampled rows differ")
     if facts["kernel_bytes"]:
         steps.append(f"{facts['kernel_bytes']} bytes hold temporary sums, counts, batches or row numbers")
     return (*steps, _SPLITS[facts["split"]])
