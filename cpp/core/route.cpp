@@ -98,11 +98,10 @@ bool streams_copy(int64_t data_bytes, int64_t lines_touched, bool ordered) {
 bool streams_rows(const Rows& rows, int64_t moved_rows, const Combine& combine, const Index& index, Split split) {
     const int64_t size = combine.item_size, row_size = rows.width * size;
     if (!can_stream || combine.reduction != Reduction::none || rows.width == 1) return false;
-    const bool long_enough = row_size % line_size == 0 || row_size >= min_partial_lines;
-    const bool whole_units =
-        row_size % stream_unit == 0 && (split != Split::columns || columns_at_once(size) * size % stream_unit == 0);
+    const bool aligned = row_size % stream_alignment(row_size) == 0 &&
+                         (split != Split::columns || columns_at_once(size) * size % stream_unit == 0);
     const bool in_blocks = std::min(rows.count, block) * row_size <= wide_bytes;  // others are written in pieces
-    return long_enough && whole_units && in_blocks && saturating_multiply(rows.data_rows, row_size) > cache_bytes &&
+    return aligned && in_blocks && saturating_multiply(rows.data_rows, row_size) > cache_bytes &&
            saturating_multiply(moved_rows, row_size) >= min_stream_bytes &&
            are_distinct(index, rows.count, cache_bytes / row_size);
 }

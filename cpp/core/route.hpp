@@ -42,10 +42,12 @@ struct Route {
     int64_t prefetch_distance() const { return prefetch ? lookahead : 0; }
 };
 
-// Whether rows at this address can be written past the caches. Parts of lines take longer, so they must be few.
+// Rows that a scatter writes past the caches begin at multiples of this number of bytes. Parts of lines take longer, so
+// they must be few.
+constexpr int64_t stream_alignment(int64_t row_size) { return row_size >= min_partial_lines ? stream_unit : line_size; }
+
 inline bool can_stream_rows(const void* out, int64_t row_size) {
-    const bool whole_lines = row_size % line_size == 0 && is_line_aligned(out);
-    return whole_lines || (row_size >= min_partial_lines && is_unit_aligned(out));
+    return reinterpret_cast<uintptr_t>(out) % static_cast<uintptr_t>(stream_alignment(row_size)) == 0;
 }
 
 // If threads divide the columns of rows, each gets a multiple of this number of columns.
