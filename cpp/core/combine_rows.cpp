@@ -56,7 +56,7 @@ GS_LOOP void set_rows(const Updates& u, const Share& share, const Combine& combi
     if (share.is_all(u.width) && !u.rows.skips && u.row_stride == u.width && are_consecutive(u.rows)) {
         std::byte* const to = out + u.rows.row[0] * length;
         if (u.stream)
-            stream(to, updates, u.rows.n * length);
+            stream_copy(to, updates, u.rows.n * length);
         else
             std::memcpy(to, updates, static_cast<size_t>(u.rows.n * length));
         return;
@@ -67,12 +67,16 @@ GS_LOOP void set_rows(const Updates& u, const Share& share, const Combine& combi
     for (int64_t i = 0; i < picked.n; ++i) {
         const int64_t own = picked.own[i], next = picked.ahead(i, ahead);
         if (u.prefetch_updates) prefetch_lines(updates + next * u.width * size, length);
-        if (u.prefetch) prefetch_row(out + u.rows.row[next] * u.row_stride * size, length);
-        std::byte* const to = out + u.rows.row[own] * u.row_stride * size;
-        if (u.stream)
-            stream_row(to, updates + own * u.width * size, length);
-        else
-            copy_row(to, updates + own * u.width * size, length);
+        const std::byte* const from = updates + own * u.width * size;
+        std::byte *const to = out + u.rows.row[own] * u.row_stride * size,
+                         *const next_to = out + u.rows.row[next] * u.row_stride * size;
+        if (u.stream) {
+            prefetch_ends(next_to, length);
+            stream_copy(to, from, length);
+        } else {
+            if (u.prefetch) prefetch_row(next_to, length);
+            copy_row(to, from, length);
+        }
     }
 }
 

@@ -43,7 +43,7 @@ GS_LOOP void copy_large(std::byte* out, int64_t out_stride, const Source& source
         }
         const std::byte* const from = source.data + rows[i] * source.stride + i * source.step;
         if (use_stream)
-            stream_row(to, from, row_size);
+            stream_packed_row(to, from, row_size);
         else
             copy_row(to, from, row_size);
     }

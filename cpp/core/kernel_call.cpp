@@ -5,6 +5,7 @@
 
 #include "machine.hpp"
 #include "parallel.hpp"
+#include "row_moves.hpp"
 #include "sizes.hpp"
 
 namespace gs {
@@ -53,7 +54,7 @@ void copy_data(const std::byte* data, std::byte* out, int64_t size, bool stream)
         (void)in_pieces(first, last, page, [&](int64_t begin, int64_t end) {
             const int64_t first_byte = begin * page, n = std::min(end * page, size) - first_byte;
             if (stream)
-                gs::stream(out + first_byte, data + first_byte, n);
+                stream_copy(out + first_byte, data + first_byte, n);
             else
                 std::memcpy(out + first_byte, data + first_byte, static_cast<size_t>(n));
         });

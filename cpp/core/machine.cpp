@@ -89,13 +89,4 @@ void stream_lines(std::byte* to, const std::byte* from, int64_t size) {
     stream_units(to, from, size);
 }
 
-void stream(std::byte* to, const std::byte* from, int64_t size) {
-    const int64_t misaligned = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % line_size);
-    const int64_t head = std::min(size, misaligned ? line_size - misaligned : 0);
-    const int64_t body = (size - head) / line_size * line_size;
-    std::memcpy(to, from, static_cast<size_t>(head));
-    stream_lines(to + head, from + head, body);
-    std::memcpy(to + head + body, from + head + body, static_cast<size_t>(size - head - body));
-}
-
 }  // namespace gs

@@ -216,9 +216,6 @@ inline void end_stream() {
 #endif
 }
 
-// Copies any number of bytes to any address. Whole cache lines bypass the caches; incomplete lines at both ends do not.
-void stream(std::byte* to, const std::byte* from, int64_t size);
-
 // Tells the processor that a loop waits for another thread.
 inline void cpu_relax() {
 #if defined(__x86_64__) && defined(__GNUC__)

@@ -95,13 +95,11 @@ bool streams_copy(int64_t data_bytes, int64_t lines_touched, bool ordered) {
 
 // Whether to write the rows that a scatter sets past the caches. This helps if they are in no cache before, and are not
 // set again soon.
-bool streams_rows(const Rows& rows, int64_t moved_rows, const Combine& combine, const Index& index, Split split) {
-    const int64_t size = combine.item_size, row_size = rows.width * size;
+bool streams_rows(const Rows& rows, int64_t moved_rows, const Combine& combine, const Index& index) {
+    const int64_t row_size = rows.width * combine.item_size;
     if (!can_stream || combine.reduction != Reduction::none || rows.width == 1) return false;
-    const bool aligned = row_size % stream_alignment(row_size) == 0 &&
-                         (split != Split::columns || columns_at_once(size) * size % stream_unit == 0);
     const bool in_blocks = std::min(rows.count, block) * row_size <= wide_bytes;  // others are written in pieces
-    return aligned && in_blocks && saturating_multiply(rows.data_rows, row_size) > cache_bytes &&
+    return row_size >= line_size && in_blocks && saturating_multiply(rows.data_rows, row_size) > cache_bytes &&
            saturating_multiply(moved_rows, row_size) >= min_stream_bytes &&
            are_distinct(index, rows.count, cache_bytes / row_size);
 }
@@ -241,7 +239,7 @@ Route route_scatter(const Rows& rows, const Combine& combine, const Index& index
     route.ordered = close && !one_row;
     const int64_t lines_touched = work.steps * (1 + work.bytes_per_step / line_size);
     route.stream = streams_copy(combine.item_size * rows.width * rows.data_rows * lines, lines_touched, close);
-    route.stream_rows = streams_rows(rows, work.steps, combine, index, route.split);
+    route.stream_rows = streams_rows(rows, work.steps, combine, index);
     if (route.split == Split::updates)
         route.scratch += (route.threads - 1) * rows.data_rows * rows.width * combine.item_size;
     if (route.split == Split::elements) route.scratch += partition_bytes(rows.count, combine.item_size, route.threads);

@@ -48,12 +48,30 @@ GS_LOOP void copy_row(std::byte* to, const std::byte* from, int64_t size) {
     }
 }
 
-// Copies a row past the caches, in units. Long rows of whole lines are faster in lines.
-GS_LOOP void stream_row(std::byte* to, const std::byte* from, int64_t size) {
-    if (size >= min_partial_lines && size % line_size == 0 && is_line_aligned(to))
+// Copies whole cache lines past the caches.
+GS_LOOP void stream_short_lines(std::byte* to, const std::byte* from, int64_t size) {
+    if (size >= min_stream_call)
         stream_lines(to, from, size);
     else
         stream_units(to, from, size);
+}
+
+// Copies a row of whole units past the caches. The next row follows it, so all lines become complete.
+GS_LOOP void stream_packed_row(std::byte* to, const std::byte* from, int64_t size) {
+    if (size % line_size == 0 && is_line_aligned(to))
+        stream_short_lines(to, from, size);
+    else
+        stream_units(to, from, size);
+}
+
+// Copies any number of bytes to any address. Whole cache lines bypass the caches. The incomplete lines at both ends do
+// not, because a part of a line takes longer than a whole one.
+GS_LOOP void stream_copy(std::byte* to, const std::byte* from, int64_t size) {
+    const int64_t head = std::min(size, static_cast<int64_t>(-reinterpret_cast<uintptr_t>(to) % line_size));
+    const int64_t body = (size - head) / line_size * line_size, tail = size - head - body;
+    copy_row(to, from, head);
+    stream_short_lines(to + head, from + head, body);
+    copy_row(to + head + body, from + head + body, tail);
 }
 
 // Prefetches the first lines of a row. Processors prefetch the others themselves.
@@ -65,6 +83,12 @@ GS_LOOP void prefetch_lines(const std::byte* row, int64_t size) {
 GS_LOOP void prefetch_row(const std::byte* row, int64_t size) {
     prefetch_lines(row, size);
     if (size > 16) prefetch(row + std::min<int64_t>(size, 512) - 1);
+}
+
+// Prefetches the lines that `stream_copy` does not write past the caches.
+GS_LOOP void prefetch_ends(const std::byte* row, int64_t size) {
+    if (!is_line_aligned(row)) prefetch(row);
+    if (!is_line_aligned(row + size)) prefetch(row + size - 1);
 }
 
 // Copies n rows to evenly spaced places. Row -1 gives zeros.
@@ -104,7 +128,7 @@ struct Updates {
     int64_t width, row_stride;  // the elements of an update, and the distance between rows of `out`
     bool prefetch = false;      // whether to prefetch rows
     bool prefetch_updates = false;
-    bool stream = false;  // rows that are set are written past the caches; each share of a row is whole units
+    bool stream = false;  // rows that are set are written past the caches
 };
 using ApplyRows = void (*)(const Updates&, const Share&, const Combine&);
 

@@ -228,7 +228,6 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
         const bool prefetch_rows = exceeds(split == Split::serial ? 2 * rows.data_rows : rows.count + rows.data_rows);
         const bool single = rows.width == 1 && is_element(combine.item_size);
         const bool prefetch = single ? prefetch_elements || (counted && prefetch_rows) : prefetch_rows;
-        const bool stream_rows = route.stream_rows && can_stream_rows(target, rows.width * target_size);
         const Scatter scatter{rows,
                               index,
                               updates,
@@ -240,13 +239,13 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
                               apply_all,
                               apply_own,
                               by_index ? &elements : nullptr,
-                              prefetch && !stream_rows,
+                              prefetch,
                               exceeds(rows.count + rows.data_rows),
-                              stream_rows};
+                              route.stream_rows};
         std::atomic<bool> good = true;
         const auto part = [&](int64_t first_line, int64_t last_line, const Share& share) {
             if (!scatter.part(first_line, last_line, share)) good = false;
-            if (stream_rows) end_stream();
+            if (route.stream_rows) end_stream();
         };
         const int threads = route.threads;
         switch (split) {
@@ -265,7 +264,8 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
                 if (!scatter_by_updates(scatter, rows, threads, copies->get(), how)) good = false;
                 break;
             case Split::columns: {
-                const int64_t column = columns_at_once(target_size), columns = (rows.width + column - 1) / column;
+                const int64_t column = std::max<int64_t>(column_size / target_size, 1),
+                              columns = (rows.width + column - 1) / column;
                 for_parts(columns, threads, [&](int64_t begin, int64_t end) {
                     part(0, lines, {0, rows.data_rows, begin * column, std::min(end * column, rows.width)});
                 });

@@ -49,8 +49,8 @@ inline constexpr int64_t min_line_elements = tiny ? 2 : 32;
 inline constexpr int64_t min_shared_check_bytes = tiny ? 32 : 1 << 20;
 // Smaller results are not written past the caches.
 inline constexpr int64_t min_stream_bytes = tiny ? 128 : 8 << 20;
-// Shorter rows are only written past the caches if they are whole cache lines.
-inline constexpr int64_t min_partial_lines = 256;
+// Fewer bytes are written past the caches without a function call.
+inline constexpr int64_t min_stream_call = 256;
 // For shorter loops, waking another thread costs more than it saves.
 inline constexpr double serial_microseconds = tiny ? 0 : 10;
 // For fewer bytes, releasing the interpreter lock costs more than it saves.
