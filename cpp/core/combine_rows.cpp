@@ -17,7 +17,11 @@ struct Picked {
     int32_t own[max_rows];
     int64_t n, known;
 
-    int64_t ahead(int64_t i, int64_t distance) const { return own[std::min(i + distance, known - 1)]; }
+    // Returns the update to prefetch at update i. `distance` is the largest distance. A shorter one is used if fewer
+    // updates are known after own[n - 1]. Otherwise the first updates of the next block would not be prefetched.
+    int64_t ahead(int64_t i, int64_t distance) const {
+        return own[std::min(i + (known > n ? std::min(distance, known - n) : distance), known - 1)];
+    }
 };
 
 // The order of rows is unpredictable, so the loop has no branch.
@@ -49,17 +53,44 @@ GS_LOOP bool are_consecutive(const RowNumbers& rows) {
     return others == 0;
 }
 
+// Prefetches updates that are read in order.
+GS_LOOP void prefetch_in_order(const std::byte* updates, int64_t size) {
+    prefetch_block(updates, std::min<int64_t>(size, 512), updates_lookahead_bytes);
+}
+
+// `stride`: the number of bytes between rows.
+GS_LOOP void set_all_rows(const Updates& u, int64_t size, int64_t stride) {
+    const int64_t *const row = u.rows.row, n = u.rows.n, ahead = row_lookahead(size);
+    const std::byte* from = u.updates;
+    for (int64_t i = 0; i < n; ++i, from += size) {
+        if (u.prefetch_updates) prefetch_in_order(from, size);
+        if (u.prefetch) prefetch_row(u.out + row[std::min(i + ahead, u.rows.known - 1)] * stride, size);
+        copy_row(u.out + row[i] * stride, from, size);
+    }
+}
+
 GS_LOOP void set_rows(const Updates& u, const Share& share, const Combine& combine) {
-    const int64_t size = combine.item_size, length = (share.last - share.first) * size;
+    const int64_t size = combine.item_size, length = (share.last - share.first) * size, stride = u.row_stride * size;
     const std::byte* const updates = u.updates + share.first * size;
     std::byte* const out = u.out + share.first * size;
-    if (share.is_all(u.width) && !u.rows.skips && u.row_stride == u.width && are_consecutive(u.rows)) {
+    const bool all = share.is_all(u.width) && !u.rows.skips;
+    if (all && stride == length && are_consecutive(u.rows)) {
         std::byte* const to = out + u.rows.row[0] * length;
         if (u.stream)
             stream_copy(to, updates, u.rows.n * length);
         else
             std::memcpy(to, updates, static_cast<size_t>(u.rows.n * length));
         return;
+    }
+    if (all && !u.stream) {
+        switch (length) {  // a constant size saves time if rows are short
+            case 8: return set_all_rows(u, 8, stride);
+            case 12: return set_all_rows(u, 12, stride);
+            case 16: return set_all_rows(u, 16, stride);
+            case 24: return set_all_rows(u, 24, stride);
+            case 32: return set_all_rows(u, 32, stride);
+            default: return set_all_rows(u, length, stride);
+        }
     }
     Picked picked;
     pick_own(u.rows, share, picked);
@@ -68,8 +99,7 @@ GS_LOOP void set_rows(const Updates& u, const Share& share, const Combine& combi
         const int64_t own = picked.own[i], next = picked.ahead(i, ahead);
         if (u.prefetch_updates) prefetch_lines(updates + next * u.width * size, length);
         const std::byte* const from = updates + own * u.width * size;
-        std::byte *const to = out + u.rows.row[own] * u.row_stride * size,
-                         *const next_to = out + u.rows.row[next] * u.row_stride * size;
+        std::byte *const to = out + u.rows.row[own] * stride, *const next_to = out + u.rows.row[next] * stride;
         if (u.stream) {
             prefetch_ends(next_to, length);
             stream_copy(to, from, length);
@@ -190,10 +220,7 @@ GS_LOOP void combine_all_rows(const Updates& u, int64_t width, Op op) {
     const int64_t *const row = u.rows.row, n = u.rows.n, row_stride = u.row_stride,
                          size = width * static_cast<int64_t>(sizeof(A)), ahead = row_lookahead(size);
     for (int64_t i = 0; i < n; ++i, updates += width) {
-        if (u.prefetch_updates)
-            for (int64_t byte = 0; byte < std::min<int64_t>(size, 512); byte += line_size)
-                prefetch_ahead<Cache::second>(reinterpret_cast<const std::byte*>(updates) + byte,
-                                              updates_lookahead_bytes);
+        if (u.prefetch_updates) prefetch_in_order(reinterpret_cast<const std::byte*>(updates), size);
         if (u.prefetch) {
             const int64_t next = row[std::min(i + ahead, u.rows.known - 1)];
             prefetch_row(reinterpret_cast<const std::byte*>(out + next * row_stride), size);

@@ -47,13 +47,14 @@ Split split_rows(const Rows& rows, const Combine& combine, const Route& route) {
     const bool exceeds_cache = rows.data_rows * row_size > cache_bytes;
     if (rows.width == 1 && is_element(combine.item_size)) return exceeds_cache ? Split::elements : Split::serial;
     // Each thread reads all indices, and must save more time than that takes. It saves less if rows stay in the cache,
-    // and least if updates then come from memory, which one thread reads almost as fast. Rows of halves save more.
+    // and least if updates then come from memory, which one thread reads almost as fast. Rows of halves save more. So
+    // do rows that are set beyond the cache.
     const bool updates_exceed_cache =
         saturating_multiply(saturating_multiply(rows.count, rows.width), combine.item_size) > cache_bytes;
     const int64_t worthwhile = min_owned_bytes * (exceeds_cache          ? 1
-                                                  : updates_exceed_cache ? 4
-                                                                         : 2),
-                  saved = row_size * (computes && is_half(combine.dtype) ? 4 : 1);
+                                                  : updates_exceed_cache ? 16
+                                                                         : 8),
+                  saved = row_size * ((computes ? is_half(combine.dtype) : exceeds_cache) ? 4 : 1);
     return saved * route.threads >= worthwhile ? Split::rows : Split::serial;
 }
 
@@ -99,7 +100,8 @@ bool streams_rows(const Rows& rows, int64_t moved_rows, const Combine& combine, 
     const int64_t row_size = rows.width * combine.item_size;
     if (!can_stream || combine.reduction != Reduction::none || rows.width == 1) return false;
     const bool in_blocks = std::min(rows.count, block) * row_size <= wide_bytes;  // others are written in pieces
-    return row_size >= line_size && in_blocks && saturating_multiply(rows.data_rows, row_size) > cache_bytes &&
+    return row_size % stream_alignment(row_size) == 0 && in_blocks &&
+           saturating_multiply(rows.data_rows, row_size) > cache_bytes &&
            saturating_multiply(moved_rows, row_size) >= min_stream_bytes &&
            are_distinct(index, rows.count, cache_bytes / row_size);
 }
@@ -224,7 +226,8 @@ Route route_scatter(const Rows& rows, const Combine& combine, const Index& index
     const Work work{saturating_multiply(lines, rows.count), rows.width * combine.item_size};
     Route route;
     route.threads = threads_for(work);
-    const int64_t element_size = target_size(combine), line_bytes = rows.data_rows * element_size;
+    const int64_t element_size = target_size(combine),
+                  line_bytes = saturating_multiply(rows.data_rows * rows.width, element_size);
     if (rows.width == 1)
         route.spread =
             find_spread(bytes_of_updates(work.steps, index, combine), line_bytes, index, rows.count, element_size);

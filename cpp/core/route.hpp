@@ -33,7 +33,7 @@ struct Route {
     bool prefetch = false;          // memory is prefetched
     Spread spread = Spread::close;  // of the elements, if rows are single elements
     bool stream = false;            // a gather's output, or a scatter's copy of data, is written past the caches
-    bool stream_rows = false;       // the rows that a scatter sets are written past the caches
+    bool stream_rows = false;       // the rows that a scatter sets are written past the caches, if `out` allows it
     int64_t tile = 0;               // the number of columns of a box per tile; 0: all
     int64_t scratch = 0;            // bytes
     std::vector<int64_t> dividing;  // Split::rows: where the range of each thread begins; the last entry is the end
@@ -41,6 +41,14 @@ struct Route {
     // The number of additional indices that are resolved before their rows are moved.
     int64_t prefetch_distance() const { return prefetch ? lookahead : 0; }
 };
+
+// Rows that a scatter writes past the caches begin at multiples of this number of bytes. The lines at both ends of a
+// row stay in the caches unless they are whole, so short rows must consist of whole lines.
+constexpr int64_t stream_alignment(int64_t row_size) { return row_size >= min_partial_lines ? 1 : line_size; }
+
+inline bool can_stream_rows(const void* out, int64_t row_size) {
+    return reinterpret_cast<uintptr_t>(out) % static_cast<uintptr_t>(stream_alignment(row_size)) == 0;
+}
 
 // Whether one loop reads indices and gathers rows of the size of an element.
 inline bool gathers_elements(const Rows& rows, const Layout& layout, int64_t row_size) {

@@ -50,7 +50,7 @@ GS_LOOP void copy_row(std::byte* to, const std::byte* from, int64_t size) {
 
 // Copies whole cache lines past the caches.
 GS_LOOP void stream_short_lines(std::byte* to, const std::byte* from, int64_t size) {
-    if (size >= min_stream_call)
+    if (size >= 4 * line_size)
         stream_lines(to, from, size);
     else
         stream_units(to, from, size);

@@ -228,6 +228,7 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
         const bool prefetch_rows = exceeds(split == Split::serial ? 2 * rows.data_rows : rows.count + rows.data_rows);
         const bool single = rows.width == 1 && is_element(combine.item_size);
         const bool prefetch = single ? prefetch_elements || (counted && prefetch_rows) : prefetch_rows;
+        const bool stream_rows = route.stream_rows && can_stream_rows(target, rows.width * target_size);
         const Scatter scatter{rows,
                               index,
                               updates,
@@ -235,17 +236,17 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
                               visits,
                               how,
                               target_size,
-                              route.prefetch_distance(),
+                              prefetch ? lookahead : 0,
                               apply_all,
                               apply_own,
                               by_index ? &elements : nullptr,
                               prefetch,
                               exceeds(rows.count + rows.data_rows),
-                              route.stream_rows};
+                              stream_rows};
         std::atomic<bool> good = true;
         const auto part = [&](int64_t first_line, int64_t last_line, const Share& share) {
             if (!scatter.part(first_line, last_line, share)) good = false;
-            if (route.stream_rows) end_stream();
+            if (stream_rows) end_stream();
         };
         const int threads = route.threads;
         switch (split) {

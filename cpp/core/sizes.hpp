@@ -49,8 +49,8 @@ inline constexpr int64_t min_line_elements = tiny ? 2 : 32;
 inline constexpr int64_t min_shared_check_bytes = tiny ? 32 : 1 << 20;
 // Smaller results are not written past the caches.
 inline constexpr int64_t min_stream_bytes = tiny ? 128 : 8 << 20;
-// Fewer bytes are written past the caches without a function call.
-inline constexpr int64_t min_stream_call = 256;
+// Shorter rows are only written past the caches if they are whole cache lines.
+inline constexpr int64_t min_partial_lines = 256;
 // For shorter loops, waking another thread costs more than it saves.
 inline constexpr double serial_microseconds = tiny ? 0 : 10;
 // For fewer bytes, releasing the interpreter lock costs more than it saves.
@@ -72,7 +72,7 @@ inline constexpr int64_t column_size = tiny ? 8 : 128;
 inline constexpr int64_t max_inlined_row = tiny ? 256 : 512;
 // Each thread can own some of the rows if the size of a row, multiplied by the number of threads, is at least this
 // number of bytes.
-inline constexpr int64_t min_owned_bytes = tiny ? 8 : 256;
+inline constexpr int64_t min_owned_bytes = tiny ? 8 : 64;
 // Ranges of elements begin at multiples of this number of bytes. Processors fetch neighbouring lines, too, so busy
 // lines near a border would move between cores.
 inline constexpr int64_t owned_unit_bytes = tiny ? 8 : 4096;

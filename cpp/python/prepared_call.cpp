@@ -162,6 +162,12 @@ bool may_stream(const PreparedCall& prepared) {
     return !prepared.writes_out() || is_unit_aligned(PyArray_DATA(array(call.out)));
 }
 
+bool may_stream_rows(const PreparedCall& prepared) {
+    const KernelCall& call = prepared.kernel_call;
+    return !prepared.writes_out() ||
+           can_stream_rows(PyArray_DATA(array(prepared.call.out)), call.plan.rows.width * call.combine.item_size);
+}
+
 }  // namespace
 
 bool PinnedViews::pin(Call& call) {
@@ -226,7 +232,7 @@ Outcome describe_call(const Call& call, PyObject*& facts) {
     add_processor(all);
     all.add("prefetch", route.prefetch);
     all.add("stream", route.stream && may_stream(prepared));
-    all.add("stream_rows", route.stream_rows);
+    all.add("stream_rows", route.stream_rows && may_stream_rows(prepared));
     all.add("tile", route.tile);
     all.add("kernel_bytes", route.scratch);
     all.add("copied_bytes", prepared.copied_bytes());
