@@ -50,7 +50,7 @@ inline constexpr int64_t min_shared_check_bytes = tiny ? 32 : 1 << 20;
 // Smaller results are not written past the caches.
 inline constexpr int64_t min_stream_bytes = tiny ? 128 : 8 << 20;
 // Shorter rows are only written past the caches if they are whole cache lines.
-inline constexpr int64_t min_partial_lines = 256;
+inline constexpr int64_t min_partial_lines = tiny ? 8 : 256;
 // For shorter loops, waking another thread costs more than it saves.
 inline constexpr double serial_microseconds = tiny ? 0 : 10;
 // For fewer bytes, releasing the interpreter lock costs more than it saves.
