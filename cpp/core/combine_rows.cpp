@@ -286,6 +286,9 @@ struct Set {
         return u;
     }
 };
+// The same for elements that are not in the first cache. A processor waits for few lines at a time if it only writes
+// them.
+struct PrefetchAndSet : Set {};
 template <int64_t size>
 struct Bytes {
     std::byte bytes[size];
@@ -441,6 +444,10 @@ int64_t combine_by_index(const std::byte* indices, int64_t n, uint64_t rows, std
             row[j] = static_cast<uint64_t>(read_once(index[i + j]));
             if (row[j] >= rows) [[unlikely]]
                 return false;
+        }
+        if constexpr (std::same_as<Op, PrefetchAndSet>) {
+            GS_UNROLL_ALL
+            for (int64_t j = 0; j < count; ++j) prefetch(out + row[j]);
         }
         GS_UNROLL_ALL
         for (int64_t j = 0; j < count; ++j) update[j] = accumulate_as<A>(updates[i + j]);
@@ -600,19 +607,30 @@ ApplyRows setter(int64_t item_size, const ApplyOptions& options) {
     }
 }
 
+// Null: there is no loop for this size.
+template <class Op>
+ApplyByIndex setter_by_index(int64_t item_size, IndexType type) {
+    switch (item_size) {
+        case 1: return applier_by_index<Bytes<1>, Bytes<1>, Op>(type, false);
+        case 2: return applier_by_index<Bytes<2>, Bytes<2>, Op>(type, false);
+        case 4: return applier_by_index<Bytes<4>, Bytes<4>, Op>(type, false);
+        case 8: return applier_by_index<Bytes<8>, Bytes<8>, Op>(type, false);
+        case 16: return applier_by_index<Bytes<16>, Bytes<16>, Op>(type, false);
+        default: return nullptr;
+    }
+}
+
 // Null: there is no loop for this reduction or these indices.
-ApplyByIndex applier_by_index(const Combine& combine, const Index& index, bool counted) {
+ApplyByIndex applier_by_index(const Combine& combine, const Index& index, bool counted, Spread spread) {
     const IndexType type = index.type();
     const bool reads_int32 = size_of(type) < 8 && type != IndexType::uint32;
     if (!index.is_single() || (reads_int32 && index.size() > uint64_t{1} << 31)) return nullptr;
-    if (combine.reduction == Reduction::none) switch (combine.item_size) {
-            case 1: return applier_by_index<Bytes<1>, Bytes<1>, Set>(type, false);
-            case 2: return applier_by_index<Bytes<2>, Bytes<2>, Set>(type, false);
-            case 4: return applier_by_index<Bytes<4>, Bytes<4>, Set>(type, false);
-            case 8: return applier_by_index<Bytes<8>, Bytes<8>, Set>(type, false);
-            case 16: return applier_by_index<Bytes<16>, Bytes<16>, Set>(type, false);
-            default: return nullptr;
-        }
+    if (combine.reduction == Reduction::none) {
+        const uint64_t bytes = index.size() * static_cast<uint64_t>(combine.item_size);
+        return spread != Spread::close && bytes > 4 * first_cache_bytes
+                   ? setter_by_index<PrefetchAndSet>(combine.item_size, type)
+                   : setter_by_index<Set>(combine.item_size, type);
+    }
     return visit_combine(combine, ApplyByIndex{nullptr},
                          [=]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
                              if constexpr ((std::same_as<T, A> && !Half<T>) || Counted<A>)
@@ -636,7 +654,7 @@ ApplyRows applier(const Combine& combine, int64_t width, const ApplyOptions& opt
 ElementScatter::ElementScatter(const Index& index, const Combine& combine, bool counted, Spread spread)
     : index_(index),
       combine_(combine),
-      by_index_(applier_by_index(combine, index, counted)),
+      by_index_(applier_by_index(combine, index, counted, spread)),
       widen_(widener(index.type())),
       prefetches_(spread != Spread::close),
       apply_(applier(combine, 1, {true, counted})),

@@ -227,7 +227,8 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
         const auto exceeds = [&](int64_t n) { return lines * n * rows.width * target_size > core_cache_bytes; };
         const bool prefetch_rows = exceeds(split == Split::serial ? 2 * rows.data_rows : rows.count + rows.data_rows);
         const bool single = rows.width == 1 && is_element(combine.item_size);
-        const bool prefetch = single ? prefetch_elements || (counted && prefetch_rows) : prefetch_rows;
+        const bool sets = how.reduction == Reduction::none && route.spread != Spread::close;
+        const bool prefetch = single ? prefetch_elements || sets || (counted && prefetch_rows) : prefetch_rows;
         const bool stream_rows = route.stream_rows && can_stream_rows(target, rows.width * target_size);
         const Scatter scatter{rows,
                               index,
