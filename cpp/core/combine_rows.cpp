@@ -420,6 +420,8 @@ void combine_all_elements(const Updates& u, const Share& share, const Combine& c
                 prefetch(out + next);
                 if constexpr (counted) prefetch(visits + next);
             }
+        else if constexpr (std::same_as<Op, PrefetchAndSet>)
+            for (int64_t j = 0; j < at_once; ++j) prefetch(out + rows[i + j]);
         GS_UNROLL_ALL
         for (int64_t j = 0; j < at_once; ++j) apply(rows[i + j], updates[i + j]);
     }
@@ -596,13 +598,14 @@ GS_LOOP bool extremum_of_group(std::byte* row, int64_t* __restrict found, const 
     return true;
 }
 
+template <class Op>
 ApplyRows setter(int64_t item_size, const ApplyOptions& options) {
     switch (item_size) {
-        case 1: return element_applier<Bytes<1>, Bytes<1>, Set>(options);
-        case 2: return element_applier<Bytes<2>, Bytes<2>, Set>(options);
-        case 4: return element_applier<Bytes<4>, Bytes<4>, Set>(options);
-        case 8: return element_applier<Bytes<8>, Bytes<8>, Set>(options);
-        case 16: return element_applier<Bytes<16>, Bytes<16>, Set>(options);
+        case 1: return element_applier<Bytes<1>, Bytes<1>, Op>(options);
+        case 2: return element_applier<Bytes<2>, Bytes<2>, Op>(options);
+        case 4: return element_applier<Bytes<4>, Bytes<4>, Op>(options);
+        case 8: return element_applier<Bytes<8>, Bytes<8>, Op>(options);
+        case 16: return element_applier<Bytes<16>, Bytes<16>, Op>(options);
         default: return version<set_rows>();
     }
 }
@@ -621,20 +624,17 @@ ApplyByIndex setter_by_index(int64_t item_size, IndexType type) {
 }
 
 // Null: there is no loop for this reduction or these indices.
-ApplyByIndex applier_by_index(const Combine& combine, const Index& index, bool counted, Spread spread) {
+ApplyByIndex applier_by_index(const Combine& combine, const Index& index, const ApplyOptions& options) {
     const IndexType type = index.type();
     const bool reads_int32 = size_of(type) < 8 && type != IndexType::uint32;
     if (!index.is_single() || (reads_int32 && index.size() > uint64_t{1} << 31)) return nullptr;
-    if (combine.reduction == Reduction::none) {
-        const uint64_t bytes = index.size() * static_cast<uint64_t>(combine.item_size);
-        return spread != Spread::close && bytes > 4 * first_cache_bytes
-                   ? setter_by_index<PrefetchAndSet>(combine.item_size, type)
-                   : setter_by_index<Set>(combine.item_size, type);
-    }
+    if (combine.reduction == Reduction::none)
+        return options.prefetch_set ? setter_by_index<PrefetchAndSet>(combine.item_size, type)
+                                    : setter_by_index<Set>(combine.item_size, type);
     return visit_combine(combine, ApplyByIndex{nullptr},
-                         [=]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
+                         [&]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
                              if constexpr ((std::same_as<T, A> && !Half<T>) || Counted<A>)
-                                 return applier_by_index<T, A, Op>(type, counted);
+                                 return applier_by_index<T, A, Op>(type, options.counted);
                              else
                                  return ApplyByIndex{nullptr};
                          });
@@ -644,21 +644,23 @@ ApplyByIndex applier_by_index(const Combine& combine, const Index& index, bool c
 
 ApplyRows applier(const Combine& combine, int64_t width, const ApplyOptions& options) {
     if (combine.reduction == Reduction::none)
-        return width == 1 ? setter(combine.item_size, options) : version<set_rows>();
+        return width > 1              ? version<set_rows>()
+               : options.prefetch_set ? setter<PrefetchAndSet>(combine.item_size, options)
+                                      : setter<Set>(combine.item_size, options);
     return visit_combine(
         combine, ApplyRows{nullptr}, [&]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
             return width > 1 ? float_version<combine_rows<T, A, Op>>() : element_applier<T, A, Op>(options);
         });
 }
 
-ElementScatter::ElementScatter(const Index& index, const Combine& combine, bool counted, Spread spread)
+ElementScatter::ElementScatter(const Index& index, const Combine& combine, const ApplyOptions& options, Spread spread)
     : index_(index),
       combine_(combine),
-      by_index_(applier_by_index(combine, index, counted, spread)),
+      by_index_(applier_by_index(combine, index, options)),
       widen_(widener(index.type())),
       prefetches_(spread != Spread::close),
-      apply_(applier(combine, 1, {true, counted})),
-      apply_or_skip_(applier(combine, 1, {false, counted})) {}
+      apply_(applier(combine, 1, options)),
+      apply_or_skip_(applier(combine, 1, {false, options.counted})) {}
 
 // Indices that are not row numbers are resolved, a block at a time. So are runs of equal indices, whose sums stay in a
 // register.

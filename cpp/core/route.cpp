@@ -156,6 +156,13 @@ Spread find_spread(int64_t bytes_in_order) {
     return bytes_in_order > core_cache_bytes ? Spread::middle : Spread::close;
 }
 
+// Whether to prefetch elements just before they are set. A processor waits for few lines at a time if it only writes
+// them. Elements are in the first cache if they are few and each of them is set several times.
+bool prefetches_set(const Combine& combine, int64_t elements, int64_t updates, Spread spread) {
+    const bool cached = elements * combine.item_size <= 4 * first_cache_bytes && updates / 4 >= elements;
+    return combine.reduction == Reduction::none && spread != Spread::close && !cached;
+}
+
 // Whether to prefetch the rows of a gather. This helps if they are in no cache and consecutive indices name distant
 // rows. Processors prefetch neighbouring rows themselves.
 bool prefetches_rows(const Rows& rows, int64_t data_bytes, Spread spread) {
@@ -232,6 +239,7 @@ Route route_scatter(const Rows& rows, const Combine& combine, const Index& index
         route.spread =
             find_spread(bytes_of_updates(work.steps, index, combine), line_bytes, index, rows.count, element_size);
     route.prefetch = needs_prefetch(combine, line_bytes) && (rows.width > 1 || route.spread == Spread::distant);
+    route.prefetch_set = rows.width == 1 && prefetches_set(combine, rows.data_rows, rows.count, route.spread);
     route.split = split_rows(rows, combine, route);
     if (route.split == Split::rows) divide_rows(rows, combine, index, route);
     route.scratch += accumulator_bytes(combine, lines * rows.data_rows, rows.width);
@@ -256,6 +264,7 @@ Route route_scatter(const Lanes& lanes, const Combine& combine, const Index& ind
     Route route;
     route.threads = threads_for({lanes.elements, combine.item_size});
     route.spread = find_spread(bytes_of_updates(lanes.elements, index, combine));
+    route.prefetch_set = prefetches_set(combine, lanes.size, lanes.count, route.spread);
     const bool expanded = seems_expanded(box, index);  // whole rows can then be moved
     route.tile = expanded ? 0 : tile_columns(box, target_size(combine));
     route.prefetch = route.tile == 0 && lanes.data_elements / box.groups * target_size(combine) > cache_bytes;

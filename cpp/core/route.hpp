@@ -33,6 +33,7 @@ struct Route {
     bool prefetch = false;          // memory is prefetched
     Spread spread = Spread::close;  // of the elements, if rows are single elements
     bool stream = false;            // a gather's output, or a scatter's copy of data, is written past the caches
+    bool prefetch_set = false;      // elements are prefetched just before they are set
     bool stream_rows = false;       // the rows that a scatter sets are written past the caches, if `out` allows it
     int64_t tile = 0;               // the number of columns of a box per tile; 0: all
     int64_t scratch = 0;            // bytes

@@ -134,8 +134,9 @@ using ApplyRows = void (*)(const Updates&, const Share&, const Combine&);
 
 // The options that all calls of an ApplyRows share.
 struct ApplyOptions {
-    bool all;      // all rows are valid and in the share
-    bool counted;  // `visits` is not null
+    bool all;                   // all rows are valid and in the share
+    bool counted;               // `visits` is not null
+    bool prefetch_set = false;  // elements are prefetched just before they are set, if `all`
 };
 ApplyRows applier(const Combine&, int64_t width, const ApplyOptions&);
 
@@ -150,7 +151,7 @@ using WidenIndices = void (*)(const std::byte* indices, int64_t n, int32_t* wide
 // indices are widened first.
 class ElementScatter {
   public:
-    ElementScatter(const Index&, const Combine&, bool counted, Spread);
+    ElementScatter(const Index&, const Combine&, const ApplyOptions&, Spread);
     explicit operator bool() const { return by_index_ != nullptr; }  // whether there is a loop for this call
 
     // Handles the tuples [first, first + n). False: a tuple is bad, or the call has to stop.

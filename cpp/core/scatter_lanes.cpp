@@ -53,18 +53,19 @@ bool scatter_lanes(const Lanes& lanes, const Index& index, const Route& route, c
     if (lanes.elements == 0) return true;
     const Box box(lanes);
     const auto scatter = [&](std::byte* target, int64_t target_size, int64_t* visits, const Combine& how) {
+        const ApplyOptions options{true, visits != nullptr, route.prefetch_set};
         const Move move{target,
                         target_size,
                         updates,
                         visits,
                         how,
-                        applier(how, 1, {true, visits != nullptr}),
+                        applier(how, 1, options),
                         applier(how, 1, {false, visits != nullptr}),
                         applier(how, 2, {false, false}),
                         !visits,
                         route.prefetch || visits,
                         lanes.data_elements * target_size > core_cache_bytes};
-        const ElementScatter elements(index, how, visits != nullptr, route.spread);
+        const ElementScatter elements(index, how, options, route.spread);
         const bool along_lines =
             elements && !box.has_after && lanes.stride == 1 && !route.prefetch && box.columns >= min_line_elements;
         std::atomic<bool> good = true;

@@ -218,17 +218,17 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
     }
     const auto walk = [&](std::byte* target, int64_t target_size, int64_t* visits, const Combine& how) {
         const bool counted = visits != nullptr;
-        const ApplyRows apply_all = applier(how, rows.width, {true, counted});
+        const ApplyOptions options{true, counted, route.prefetch_set};
+        const ApplyRows apply_all = applier(how, rows.width, options);
         const ApplyRows apply_own = applier(how, rows.width, {false, counted});
-        const ElementScatter elements(index, how, counted, route.spread);
+        const ElementScatter elements(index, how, options, route.spread);
         // Processors prefetch elements that are close to each other.
         const bool prefetch_elements = route.prefetch && split != Split::ordered;
         const bool by_index = rows.width == 1 && !prefetch_elements && elements;
         const auto exceeds = [&](int64_t n) { return lines * n * rows.width * target_size > core_cache_bytes; };
         const bool prefetch_rows = exceeds(split == Split::serial ? 2 * rows.data_rows : rows.count + rows.data_rows);
         const bool single = rows.width == 1 && is_element(combine.item_size);
-        const bool sets = how.reduction == Reduction::none && route.spread != Spread::close;
-        const bool prefetch = single ? prefetch_elements || sets || (counted && prefetch_rows) : prefetch_rows;
+        const bool prefetch = single ? prefetch_elements || (counted && prefetch_rows) : prefetch_rows;
         const bool stream_rows = route.stream_rows && can_stream_rows(target, rows.width * target_size);
         const Scatter scatter{rows,
                               index,
