@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <concepts>
 #include <cstring>
 #include <numeric>
 
@@ -53,12 +54,12 @@ GS_LOOP bool are_consecutive(const RowNumbers& rows) {
     return others == 0;
 }
 
-// Prefetches updates that are read in order.
+// Prefetches what follows some updates, which are read in order, at a distance of updates_lookahead_bytes.
 GS_LOOP void prefetch_in_order(const std::byte* updates, int64_t size) {
     prefetch_block(updates, std::min<int64_t>(size, 512), updates_lookahead_bytes);
 }
 
-// `stride`: the number of bytes between rows.
+// Sets rows that are all in the share. None is -1. `size`: the bytes of a row; `stride`: those between rows.
 GS_LOOP void set_all_rows(const Updates& u, int64_t size, int64_t stride) {
     const int64_t *const row = u.rows.row, n = u.rows.n, ahead = row_lookahead(size);
     const std::byte* from = u.updates;
@@ -286,8 +287,8 @@ struct Set {
         return u;
     }
 };
-// The same for elements that are not in the first cache. A processor waits for few lines at a time if it only writes
-// them.
+// The same for elements that are not in the first cache. A processor fetches many lines at a time for loads, but few
+// for stores.
 struct PrefetchAndSet : Set {};
 template <int64_t size>
 struct Bytes {
@@ -393,7 +394,7 @@ GS_LOOP void combine_runs(const Updates& u, const Share&, const Combine& combine
 // Combines all rows of one element.
 template <class T, class A, class Op, bool counted>
 void combine_all_elements(const Updates& u, const Share& share, const Combine& combine) {
-    if constexpr (!std::same_as<Op, Set>)
+    if constexpr (!std::derived_from<Op, Set>)
         if (are_runs(u.rows)) return float_version<combine_runs<T, A, Op>>()(u, share, combine);
     const Op op = make_op<Op>(combine);
     const bool include_self = combine.include_self;

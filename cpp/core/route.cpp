@@ -156,8 +156,8 @@ Spread find_spread(int64_t bytes_in_order) {
     return bytes_in_order > core_cache_bytes ? Spread::middle : Spread::close;
 }
 
-// Whether to prefetch elements just before they are set. A processor waits for few lines at a time if it only writes
-// them. Elements are in the first cache if they are few and each of them is set several times.
+// Whether to prefetch elements just before they are set. A processor fetches many lines at a time for loads, but few
+// for stores. Elements are in the first cache if they are close, or if they are few and each is set several times.
 bool prefetches_set(const Combine& combine, int64_t elements, int64_t updates, Spread spread) {
     const bool cached = elements * combine.item_size <= 4 * first_cache_bytes && updates / 4 >= elements;
     return combine.reduction == Reduction::none && spread != Spread::close && !cached;
@@ -264,7 +264,8 @@ Route route_scatter(const Lanes& lanes, const Combine& combine, const Index& ind
     Route route;
     route.threads = threads_for({lanes.elements, combine.item_size});
     route.spread = find_spread(bytes_of_updates(lanes.elements, index, combine));
-    route.prefetch_set = prefetches_set(combine, lanes.size, lanes.count, route.spread);
+    route.prefetch_set =
+        prefetches_set(combine, lanes.data_elements / box.groups, lanes.elements / box.groups, route.spread);
     const bool expanded = seems_expanded(box, index);  // whole rows can then be moved
     route.tile = expanded ? 0 : tile_columns(box, target_size(combine));
     route.prefetch = route.tile == 0 && lanes.data_elements / box.groups * target_size(combine) > cache_bytes;

@@ -2,7 +2,6 @@
 // `gatherscatter.plan` shows it.
 #pragma once
 
-#include <algorithm>
 #include <vector>
 
 #include "combine.hpp"
@@ -31,9 +30,9 @@ struct Route {
     bool ordered = false;
     int threads = 1;
     bool prefetch = false;          // memory is prefetched
+    bool prefetch_set = false;      // elements are prefetched just before they are set
     Spread spread = Spread::close;  // of the elements, if rows are single elements
     bool stream = false;            // a gather's output, or a scatter's copy of data, is written past the caches
-    bool prefetch_set = false;      // elements are prefetched just before they are set
     bool stream_rows = false;       // the rows that a scatter sets are written past the caches, if `out` allows it
     int64_t tile = 0;               // the number of columns of a box per tile; 0: all
     int64_t scratch = 0;            // bytes
@@ -45,7 +44,7 @@ struct Route {
 
 // Rows that a scatter writes past the caches begin at multiples of this number of bytes. The lines at both ends of a
 // row stay in the caches unless they are whole, so short rows must consist of whole lines.
-constexpr int64_t stream_alignment(int64_t row_size) { return row_size >= min_partial_lines ? 1 : line_size; }
+constexpr int64_t stream_alignment(int64_t row_size) { return row_size >= min_unaligned_row ? 1 : line_size; }
 
 inline bool can_stream_rows(const void* out, int64_t row_size) {
     return reinterpret_cast<uintptr_t>(out) % static_cast<uintptr_t>(stream_alignment(row_size)) == 0;

@@ -48,8 +48,8 @@ GS_LOOP void copy_row(std::byte* to, const std::byte* from, int64_t size) {
     }
 }
 
-// Copies whole cache lines past the caches.
-GS_LOOP void stream_short_lines(std::byte* to, const std::byte* from, int64_t size) {
+// Copies whole cache lines past the caches. A few lines are copied without a function call.
+GS_LOOP void stream_whole_lines(std::byte* to, const std::byte* from, int64_t size) {
     if (size >= 4 * line_size)
         stream_lines(to, from, size);
     else
@@ -59,7 +59,7 @@ GS_LOOP void stream_short_lines(std::byte* to, const std::byte* from, int64_t si
 // Copies a row of whole units past the caches. The next row follows it, so all lines become complete.
 GS_LOOP void stream_packed_row(std::byte* to, const std::byte* from, int64_t size) {
     if (size % line_size == 0 && is_line_aligned(to))
-        stream_short_lines(to, from, size);
+        stream_whole_lines(to, from, size);
     else
         stream_units(to, from, size);
 }
@@ -67,10 +67,11 @@ GS_LOOP void stream_packed_row(std::byte* to, const std::byte* from, int64_t siz
 // Copies any number of bytes to any address. Whole cache lines bypass the caches. The incomplete lines at both ends do
 // not, because a part of a line takes longer than a whole one.
 GS_LOOP void stream_copy(std::byte* to, const std::byte* from, int64_t size) {
-    const int64_t head = std::min(size, static_cast<int64_t>(-reinterpret_cast<uintptr_t>(to) % line_size));
+    const int64_t past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % line_size);
+    const int64_t head = std::min(size, past ? line_size - past : 0);
     const int64_t body = (size - head) / line_size * line_size, tail = size - head - body;
     copy_row(to, from, head);
-    stream_short_lines(to + head, from + head, body);
+    stream_whole_lines(to + head, from + head, body);
     copy_row(to + head + body, from + head + body, tail);
 }
 
@@ -136,7 +137,7 @@ using ApplyRows = void (*)(const Updates&, const Share&, const Combine&);
 struct ApplyOptions {
     bool all;                   // all rows are valid and in the share
     bool counted;               // `visits` is not null
-    bool prefetch_set = false;  // elements are prefetched just before they are set, if `all`
+    bool prefetch_set = false;  // elements are prefetched just before they are set; ignored unless `all`
 };
 ApplyRows applier(const Combine&, int64_t width, const ApplyOptions&);
 

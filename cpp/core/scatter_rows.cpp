@@ -260,6 +260,7 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
                 run_tasks(static_cast<int>(dividing.size()) - 1, threads, [&](int i) {
                     const size_t p = static_cast<size_t>(i);
                     if (!scatter.ordered(known, dividing[p], dividing[p + 1])) good = false;
+                    if (stream_rows) end_stream();
                 });
                 break;
             case Split::updates:

@@ -35,7 +35,7 @@ inline constexpr int64_t resolved_at_once = tiny ? 2 : 64;
 inline constexpr int64_t index_lookahead_bytes = 4096;
 // How far ahead indices are fetched from the second cache, if both caches are prefetched.
 inline constexpr int64_t near_lookahead_bytes = 512;
-// How far ahead updates that are single elements are prefetched.
+// How far ahead updates are prefetched that are read in order.
 inline constexpr int64_t updates_lookahead_bytes = 4096;
 // Elements in fewer bytes are in the first cache, even if other data are read at the same time.
 inline constexpr int64_t first_cache_bytes = tiny ? 16 : 8 << 10;
@@ -49,8 +49,8 @@ inline constexpr int64_t min_line_elements = tiny ? 2 : 32;
 inline constexpr int64_t min_shared_check_bytes = tiny ? 32 : 1 << 20;
 // Smaller results are not written past the caches.
 inline constexpr int64_t min_stream_bytes = tiny ? 128 : 8 << 20;
-// Shorter rows are only written past the caches if they are whole cache lines.
-inline constexpr int64_t min_partial_lines = tiny ? 8 : 256;
+// Shorter rows that a scatter sets are only written past the caches if they are whole cache lines.
+inline constexpr int64_t min_unaligned_row = tiny ? 8 : 256;
 // For shorter loops, waking another thread costs more than it saves.
 inline constexpr double serial_microseconds = tiny ? 0 : 10;
 // For fewer bytes, releasing the interpreter lock costs more than it saves.
@@ -70,9 +70,9 @@ inline constexpr int64_t numpy_weight = tiny ? 64 : 1 << 17;
 inline constexpr int64_t column_size = tiny ? 8 : 128;
 // Rows of up to this number of bytes are copied without calling memcpy.
 inline constexpr int64_t max_inlined_row = tiny ? 256 : 512;
-// Each thread can own some of the rows if the size of a row, multiplied by the number of threads, is at least this
-// number of bytes.
-inline constexpr int64_t min_owned_bytes = tiny ? 8 : 64;
+// Each thread can own some of the rows of a destination beyond the cache if the size of a row, multiplied by the number
+// of threads, is at least this number of bytes. Other destinations need a multiple of it.
+inline constexpr int64_t min_owned_bytes = tiny ? 2 : 64;
 // Ranges of elements begin at multiples of this number of bytes. Processors fetch neighbouring lines, too, so busy
 // lines near a border would move between cores.
 inline constexpr int64_t owned_unit_bytes = tiny ? 8 : 4096;

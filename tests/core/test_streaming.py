@@ -166,6 +166,29 @@ def test_rows_that_are_set(width: int, offset: int, threads: int) -> None:
     np.testing.assert_array_equal(data, want)
 
 
+@pytest.mark.parametrize("mode", ["raise", "drop"])
+@pytest.mark.parametrize("consecutive", [False, True])
+@pytest.mark.parametrize(("dtype", "width", "offset"), [("u1", 257, 1), ("S3", 99, 7), ("S5", 131, 0), ("f2", 1001, 2)])
+def test_rows_of_odd_sizes_are_set(dtype: str, width: int, offset: int, consecutive: bool, mode: str) -> None:
+    row_size = np.dtype(dtype).itemsize * width
+    size, count = (20 << 20) // row_size, (10 << 20) // row_size
+    data, rng = make_out((size, width), dtype, offset), np.random.default_rng(width)
+    rows = rng.permutation(size)[:count]
+    if consecutive:
+        rows[count // 3 : -700] = np.arange(count // 3, count - 700)
+    if mode == "drop":
+        rows[::9] = size + 3
+    updates = rng.integers(1, 100, (count, row_size), np.uint8).view(dtype)
+    assert sets_are_streamed(data, rows, updates, mode=mode)
+    want = set_by_numpy(data, rows, updates)
+    for threads in (1, 2, 3):
+        out = data.copy()
+        gs.scatter_update(data, rows, updates, out=out, mode=mode, num_threads=threads)
+        assert out.tobytes() == want.tobytes()
+    assert gs.scatter_update(data, rows, updates, out=data, mode=mode) is data
+    assert data.tobytes() == want.tobytes()
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize(("dtype", "width"), [("S3", 1 << 20), ("U3", 1 << 18), ("f4", 1 << 19), ("V5", 480_000)])
 def test_threads_that_divide_columns(dtype: str, width: int, threads: int) -> None:
