@@ -105,22 +105,26 @@ class CodedColumns {
     CodedColumns(const BagRows& rows, int64_t column)
         : rows_(*rows.coded),
           shift_(std::countr_zero(static_cast<unsigned>(rows_.type.per_byte))),
-          zero_(rows_.type.zero + rows_.flip),
-          first_(column / static_cast<int64_t>(sizeof(T)) >> shift_) {
+          zero_(rows_.type.zero + rows_.flip) {
         const int64_t number = column / static_cast<int64_t>(sizeof(T));
-        for (int64_t i = 0; i < steps; ++i) block_[i] = (number + i * step) / rows_.block;
-        is_one_block_ = block_[0] == block_[steps - 1];
+        first_block_ = number / rows_.block;
+        for (int64_t i = 0; i < steps; ++i) block_[i] = (number + i * step) / rows_.block - first_block_;
+        is_one_block_ = block_[steps - 1] == 0;
+        rows_.codes += number >> shift_;
+        rows_.scales += first_block_ * static_cast<int64_t>(sizeof(T));
     }
 
     GS_LOOP void prefetch(int64_t row) const {
-        prefetch_row(reinterpret_cast<const std::byte*>(rows_.codes) + row * rows_.row_bytes + first_, n >> shift_);
-        gs::prefetch(at(row).scales + block_[0]);
-        if (rows_.zero_points) gs::prefetch(rows_.zero_points + ((at(row).zero + block_[0]) >> shift_));
+        const Row at_row = at(row);
+        prefetch_row(reinterpret_cast<const std::byte*>(at_row.codes), n >> shift_);
+        gs::prefetch(at_row.scales);
+        if (rows_.zero_points) gs::prefetch(rows_.zero_points + (at_row.zero >> shift_));
     }
 
     GS_LOOP Row at(int64_t row) const {
-        return {rows_.codes + row * rows_.row_bytes + first_,
-                reinterpret_cast<const T*>(rows_.scales) + row * rows_.scale_stride, row * rows_.zero_stride};
+        return {rows_.codes + row * rows_.row_bytes,
+                reinterpret_cast<const T*>(rows_.scales) + row * rows_.scale_stride,
+                row * rows_.zero_stride + first_block_};
     }
 
     GS_LOOP Row none() const { return {nullptr, nullptr, 0}; }
@@ -169,8 +173,8 @@ class CodedColumns {
     // per_byte: the codes in a byte if they are integers, or 0.
     template <int per_byte, bool weighted, bool rounds, int64_t converts, class V>
     GS_LOOP void add_codes(const Row& row, float factor, V* sums) const {
-        int zero = zero_at<per_byte>(row, block_[0]);
-        float scale = scale_at<converts>(row, block_[0]);
+        int zero = zero_at<per_byte>(row, 0);
+        float scale = scale_at<converts>(row, 0);
         [[maybe_unused]] float values[n];
         if constexpr (per_byte == 0) look_up(row.codes, n, rows_.values_of_codes, values);
         GS_UNROLL_ALL
@@ -210,8 +214,8 @@ class CodedColumns {
 
     template <int per_byte, int64_t converts>
     GS_LOOP void decode(const Row& row, float* values) const {
-        int zero = zero_at<per_byte>(row, block_[0]);
-        float scale = scale_at<converts>(row, block_[0]);
+        int zero = zero_at<per_byte>(row, 0);
+        float scale = scale_at<converts>(row, 0);
         for (int64_t w = 0; w < n; w += step) {
             if (w > 0 && !is_one_block_) {
                 zero = zero_at<per_byte>(row, block_[w / step]);
@@ -247,11 +251,11 @@ class CodedColumns {
         }
     }
 
-    CodedRows rows_;
-    int shift_;      // bytes = codes >> shift
-    int zero_;       // the zero point of tables without zero points, plus `flip`
-    int64_t first_;  // byte of a row
-    int64_t block_[steps];
+    CodedRows rows_;  // its codes and scales begin at the first column
+    int shift_;       // bytes = codes >> shift
+    int zero_;        // the zero point of tables without zero points, plus `flip`
+    int64_t first_block_;
+    int64_t block_[steps];  // the block of each step, after first_block_
     bool is_one_block_;
 };
 
