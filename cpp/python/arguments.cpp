@@ -286,6 +286,22 @@ PyObject* call_python(PyObject* op, const char* module_name, const char* name, P
     return result;
 }
 
+// Replaces numbers, and lists of numbers, by arrays that `made` holds. Null: the argument was not given. False: there
+// are none, or the first argument is still no array.
+template <size_t n>
+bool make_arrays(PyObject** const (&arguments)[n], Ref (&made)[n]) {
+    bool any = false;
+    for (size_t i = 0; i < n; ++i) {
+        PyObject*& argument = *arguments[i];
+        if (argument && (made[i] = array_of_numbers(argument))) {
+            argument = made[i].get();
+            any = true;
+        }
+        if (i == 0 && argument && !PyArray_CheckExact(argument)) return false;
+    }
+    return any;
+}
+
 // Whether an object may be one list of indices for each axis, which convert.py refuses.
 bool is_tuple_of_lists(PyObject* object) {
     return PyTuple_Check(object) && PyTuple_GET_SIZE(object) > 0 && PyList_Check(PyTuple_GET_ITEM(object, 0));
@@ -305,11 +321,10 @@ PyObject* array_function(PyObject*, PyObject* const* arguments, Py_ssize_t posit
     PyObject* result = nullptr;
     Outcome outcome = run(call, result);
     constexpr bool is_nd = kernel == Kernel::gather_nd || kernel == Kernel::scatter_nd;
-    if (outcome == Outcome::not_plain && !(is_nd && is_tuple_of_lists(call.indices)))
-        if (const Ref listed = array_of_list(call.indices)) {
-            call.indices = listed.get();
-            outcome = run(call, result);
-        }
+    if (outcome == Outcome::not_plain && !(is_nd && is_tuple_of_lists(call.indices))) {
+        Ref made[3];
+        if (make_arrays({&call.data, &call.indices, &call.updates}, made)) outcome = run(call, result);
+    }
     if (outcome == Outcome::not_plain)
         return call_python(call.op, "gatherscatter.arrays.convert", name(kernel), arguments, positional, keywords);
     return result;
@@ -333,15 +348,10 @@ PyObject* gather_reduce_function(PyObject*, PyObject* const* arguments, Py_ssize
     PyObject* result = nullptr;
     Outcome outcome = call.inputs[0] ? run(call, result) : Outcome::not_plain;
     if (outcome == Outcome::not_plain) {
-        Ref listed[bag_input_count];
-        bool any = false;
-        for (const BagInput input : {BagInput::indices, BagInput::offsets, BagInput::segment_ids, BagInput::indptr}) {
-            PyObject*& object = call.inputs[static_cast<size_t>(input)];
-            Ref& made = listed[static_cast<size_t>(input)];
-            if (object && (made = array_of_list(object))) any = true;
-            if (made) object = made.get();
-        }
-        if (any) outcome = run(call, result);
+        Ref made[bag_input_count];
+        PyObject** inputs[bag_input_count];
+        for (size_t i = 0; i < bag_input_count; ++i) inputs[i] = &call.inputs[i];
+        if (make_arrays(inputs, made)) outcome = run(call, result);
     }
     if (outcome == Outcome::not_plain)
         return call_python(call.op, "gatherscatter.functions.gather_reduce", "gather_reduce", arguments, positional,
@@ -360,11 +370,10 @@ PyObject* gather_quantized_function(PyObject*, PyObject* const* arguments, Py_ss
     if (!read_quantized(call, values)) return nullptr;
     PyObject* result = nullptr;
     Outcome outcome = run(call, result);
-    if (outcome == Outcome::not_plain)
-        if (const Ref listed = array_of_list(call.indices)) {
-            call.indices = listed.get();
-            outcome = run(call, result);
-        }
+    if (outcome == Outcome::not_plain) {
+        Ref made[2];
+        if (make_arrays({&call.data, &call.indices}, made)) outcome = run(call, result);
+    }
     if (outcome == Outcome::not_plain)
         return call_python(call.op, "gatherscatter.functions.gather_quantized", "gather_quantized", arguments,
                            positional, keywords);

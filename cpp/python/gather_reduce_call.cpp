@@ -68,19 +68,23 @@ bool accepts(const BagCall& call) {
                          PyArray_ISWRITEABLE(array(call.out)));
 }
 
-// Holds contiguous arrays, whose types and shapes other threads cannot change while this call uses them.
-bool hold(PreparedBags& prepared) {
+// Holds contiguous arrays, whose types and shapes other threads cannot change while this call uses them. Weights are
+// cast to the type of the result.
+Outcome hold(PreparedBags& prepared) {
+    PyArrayObject* const typing = typing_array(prepared.call);
     for (size_t i = 0; i < bag_input_count; ++i) {
         PyObject* const object = prepared.call.inputs[i];
         if (!object) continue;
-        prepared.arrays[i] = contiguous(object);
+        const bool casts = i == static_cast<size_t>(weights) && !same_type(array(object), typing) &&
+                           can_cast(array(object), PyArray_DESCR(typing));
+        prepared.arrays[i] = casts ? cast(array(object), PyArray_DESCR(typing)) : contiguous(object);
 #ifdef Py_GIL_DISABLED
         if (prepared.arrays[i].get() == object)
             prepared.arrays[i] = Ref(PyArray_View(array(object), nullptr, &PyArray_Type));
 #endif
-        if (!prepared.arrays[i]) return false;
+        if (!prepared.arrays[i]) return PyErr_Occurred() ? Outcome::failed : Outcome::not_plain;  // a weight does not fit
     }
-    return true;
+    return Outcome::done;
 }
 
 Outcome check_out(const PreparedBags& prepared) {
@@ -95,7 +99,7 @@ Outcome check_out(const PreparedBags& prepared) {
 Outcome prepare(PreparedBags& prepared) {
     const BagCall& call = prepared.call;
     if (!accepts(call)) return Outcome::not_plain;
-    if (!hold(prepared)) return Outcome::failed;
+    if (const Outcome held = hold(prepared); held != Outcome::done) return held;
     const void* memory[bag_input_count] = {};
     for (size_t i = 0; i < bag_input_count; ++i)
         if (PyArrayObject* const held = prepared.arrays[i].array()) {

@@ -60,16 +60,23 @@ bool copy_slices(PyArrayObject* to, PyArrayObject* from) {
     return true;
 }
 
-// Whether an object is a list or tuple of integers, or of such lists.
-bool holds_integers(PyObject* object, int depth) {
+// Whether an object is a number or truth value of Python or NumPy. Subclasses of these may mean more.
+bool is_number(PyObject* object) {
+    if (PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyBool_Check(object) || PyComplex_CheckExact(object))
+        return true;
+    return (PyArray_IsScalar(object, Number) || PyArray_IsScalar(object, Bool)) &&
+           std::strncmp(Py_TYPE(object)->tp_name, "numpy.", 6) == 0;
+}
+
+// Whether an object is a number, or a list or tuple of such objects.
+bool holds_numbers(PyObject* object, int depth) {
+    if (is_number(object)) return true;
     const bool is_list = PyList_CheckExact(object);
     if ((!is_list && !PyTuple_CheckExact(object)) || depth == max_rank) return false;
     // Nothing here runs Python code, so a list does not change.
     const Py_ssize_t n = is_list ? PyList_GET_SIZE(object) : PyTuple_GET_SIZE(object);
-    for (Py_ssize_t i = 0; i < n; ++i) {
-        PyObject* const item = is_list ? PyList_GET_ITEM(object, i) : PyTuple_GET_ITEM(object, i);
-        if (!PyLong_CheckExact(item) && !holds_integers(item, depth + 1)) return false;
-    }
+    for (Py_ssize_t i = 0; i < n; ++i)
+        if (!holds_numbers(is_list ? PyList_GET_ITEM(object, i) : PyTuple_GET_ITEM(object, i), depth + 1)) return false;
     return n > 0;
 }
 
@@ -161,11 +168,11 @@ bool overlap(PyArrayObject* a, PyArrayObject* contiguous) {
     return low < begin + PyArray_NBYTES(contiguous) && begin < high;
 }
 
-Ref array_of_list(PyObject* object) {
+Ref array_of_numbers(PyObject* object) {
 #ifndef Py_GIL_DISABLED  // another thread could change the list
-    if (holds_integers(object, 0)) {
+    if (holds_numbers(object, 0)) {
         Ref made(PyArray_FROM_O(object));
-        if (made && PyTypeNum_ISINTEGER(PyArray_TYPE(made.array()))) return made;
+        if (made && (PyTypeNum_ISNUMBER(PyArray_TYPE(made.array())) || PyArray_ISBOOL(made.array()))) return made;
         PyErr_Clear();  // the function in Python raises the error
     }
 #endif

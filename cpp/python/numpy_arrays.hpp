@@ -57,9 +57,9 @@ bool is_plain(PyObject*);
 bool same_type(PyArrayObject*, PyArrayObject*);
 bool overlap(PyArrayObject*, PyArrayObject* contiguous);
 
-// Returns an array of integers for a list or tuple of Python's integers, which can be nested. Without an exception, no
-// reference means that the object is something else.
-Ref array_of_list(PyObject*);
+// Returns an array for a number of Python or NumPy, or for a list or tuple of numbers, which can be nested. Without an
+// exception, no reference means that the object is something else.
+Ref array_of_numbers(PyObject*);
 
 bool is_contiguous(PyObject* array);  // and aligned
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,7 @@ def is_integer(dtype: DType) -> bool:
     return _rank(dtype) == _INTEGER
 
 
+@lru_cache(maxsize=256)  # NumPy takes microseconds to make a name
 def bounds(dtype: DType) -> tuple[int, int]:
     """The least and the greatest integer of a type.
 
@@ -92,6 +94,7 @@ def bounds(dtype: DType) -> tuple[int, int]:
     return (0, 2**bits - 1) if dtype.name.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
+@lru_cache(maxsize=256)
 def _rank(dtype: DType) -> int | None:
     """The position of a type of numbers in `_NUMBERS`."""
     if dtype.kind in "OSUTMm" or dtype.type is np.void:
