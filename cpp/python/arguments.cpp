@@ -304,7 +304,10 @@ bool make_arrays(PyObject** const (&arguments)[n], Ref (&made)[n]) {
 
 // Whether an object may be one list of indices for each axis, which convert.py refuses.
 bool is_tuple_of_lists(PyObject* object) {
-    return PyTuple_Check(object) && PyTuple_GET_SIZE(object) > 0 && PyList_Check(PyTuple_GET_ITEM(object, 0));
+    if (!PyTuple_Check(object)) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+        if (PyList_Check(PyTuple_GET_ITEM(object, i))) return true;
+    return false;
 }
 
 PyObject* op_names[kernel_count];  // as str

@@ -267,17 +267,16 @@ class Place:
     def _scatter(self, op: str, values: Any, out: Any, **how: Any) -> Any:
         own = self._data
         if (
-            type(values) is np.ndarray
-            and type(own) is np.ndarray
-            and values.dtype == own.dtype
+            type(own) is np.ndarray
             and (out is None or (out is own and own.flags.carray))
             and (common := _read_common_key(own, self._key))
+            and (updates := _read_common_values(values, own, common)) is not None
         ):
             indices, axis = common
             try:
                 if axis is None:
-                    return _core.scatter_nd(own, indices, values, out=out, **how)
-                return _core.scatter_update(own, indices, values, axis, out=out, **how)
+                    return _core.scatter_nd(own, indices, updates, out=out, **how)
+                return _core.scatter_update(own, indices, updates, axis, out=out, **how)
             except OpError as error:
                 _leave_to_long_way(error, op, own, self._key)
         named = self._named_arrays(values=values, out=out)
@@ -323,28 +322,65 @@ def _describe(part: Any) -> str:
 def _read_common_key(data: Any, key: tuple[Any, ...]) -> tuple[np.ndarray, int | None] | None:
     """Read a common key: the indices, and the axis that they index. The axis is None if the indices are index tuples.
 
-    A common key is an array or a list of integers, or an array after some ``:``, or several arrays of one dim and one
-    length. For other keys, the result is None, and so it is if data is not a NumPy array of numbers. Then `select`
-    reads the key.
+    A common key is an integer, an array or a list of integers, or one of them after some ``:``. It can also be several
+    integers, several arrays of one dim and one length, or a mask. For other keys, the result is None, and so it is if
+    data is not a NumPy array of numbers. Then `select` reads the key.
     """
-    if not key or type(data) is not np.ndarray or data.dtype.kind not in "iufc":
+    if not key or type(data) is not np.ndarray or data.dtype.kind not in "biufc":
         return None
     last = key[-1]
-    if type(last) is list and len(key) == 1:
+    if _is_integer(last) or (type(last) is list and len(key) == 1):
         try:
             last = np.asarray(last)
         except ValueError:  # lists of different lengths
             return None
-    if type(last) is not np.ndarray or last.dtype.kind not in "iu" or last.ndim == 0:
+    elif type(last) is not np.ndarray or last.ndim == 0:
+        return None
+    if last.dtype.kind == "b" and len(key) == 1:
+        return (np.array(last.nonzero()).T, None) if last.shape == data.shape[: last.ndim] else None
+    if last.dtype.kind not in "iu":
         return None
     if len(key) == 1:
         return last, 0
     if all(type(part) is slice and part.start is part.stop is part.step is None for part in key[:-1]):
         return last, len(key) - 1
+    if last.ndim == 0:
+        return (np.array(key), None) if all(map(_is_integer, key)) else None
     for part in key:
         if type(part) is not np.ndarray or part.dtype != last.dtype or part.shape != last.shape or part.ndim != 1:
             return None
     return np.array(key).T, None
+
+
+def _is_integer(part: Any) -> bool:
+    return type(part) is int or isinstance(part, np.integer)
+
+
+def _read_common_values(values: Any, data: np.ndarray, key: tuple[np.ndarray, int | None]) -> np.ndarray | None:
+    """Broadcast a number or an array of numbers to the shape of ``data[key]``, for a common key.
+
+    For other values, the result is None. Then `convert.cast` reads them, or raises the error about them.
+    """
+    if type(values) is not np.ndarray:
+        if not isinstance(values, int | float | complex | np.generic):
+            return None
+        values = np.asarray(values)
+    if values.dtype.kind not in "biufc":
+        return None
+    indices, axis = key
+    dims, rest = (
+        (indices.shape[:-1], data.shape[indices.shape[-1] :])
+        if axis is None
+        else ((*data.shape[:axis], *indices.shape), data.shape[axis + 1 :])
+    )
+    shape = (*dims, *rest)
+    if values.shape == shape:
+        return values
+    cast = values if values.dtype == data.dtype else _core.cast(values, data.dtype)
+    try:
+        return np.broadcast_to(cast, shape) if type(cast) is np.ndarray else None
+    except ValueError:
+        return None
 
 
 def _leave_to_long_way(error: OpError, op: str, data: np.ndarray, key: tuple[Any, ...]) -> None:
