@@ -275,6 +275,17 @@ bool read_quantized(QuantizedCall& call, PyObject** values) {
            read_threads(call.op, values[num_threads], call.threads);
 }
 
+}  // namespace
+
+bool is_tuple_of_lists(PyObject* object) {
+    if (!PyTuple_Check(object)) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+        if (PyList_Check(PyTuple_GET_ITEM(object, i))) return true;
+    return false;
+}
+
+namespace {
+
 // Arguments that are not plain arrays are passed to a function in Python.
 PyObject* call_python(PyObject* op, const char* module_name, const char* name, PyObject* const* arguments,
                       Py_ssize_t positional, PyObject* keywords) {
@@ -300,14 +311,6 @@ bool make_arrays(PyObject** const (&arguments)[n], Ref (&made)[n]) {
         if (i == 0 && argument && !PyArray_CheckExact(argument)) return false;
     }
     return any;
-}
-
-// Whether an object may be one list of indices for each axis, which convert.py refuses.
-bool is_tuple_of_lists(PyObject* object) {
-    if (!PyTuple_Check(object)) return false;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
-        if (PyList_Check(PyTuple_GET_ITEM(object, i))) return true;
-    return false;
 }
 
 PyObject* op_names[kernel_count];  // as str

@@ -46,6 +46,28 @@ Ref find(PyObject* dict, PyObject* key) {
     return Ref(found);
 }
 
+bool is_array_or_none(PyObject* input) { return input == Py_None || PyArray_CheckExact(input); }
+
+// Returns the inputs, with arrays in place of numbers and lists of numbers. Without an exception, no reference means
+// that an input is something else.
+Ref with_arrays(PyObject* inputs) {
+    if (!PyTuple_Check(inputs)) return Ref();
+    const Py_ssize_t n = PyTuple_GET_SIZE(inputs);
+    Py_ssize_t i = 0;
+    while (i < n && is_array_or_none(PyTuple_GET_ITEM(inputs, i))) ++i;
+    if (i == n) return borrow(inputs);
+    Ref made(PyTuple_New(n));
+    for (i = 0; made && i < n; ++i) {
+        PyObject* const input = PyTuple_GET_ITEM(inputs, i);
+        Ref part = is_array_or_none(input)    ? borrow(input)
+                   : is_tuple_of_lists(input) ? Ref()
+                                              : array_of_numbers(input);
+        if (!part) return Ref();
+        PyTuple_SET_ITEM(made.get(), i, part.release());
+    }
+    return made;
+}
+
 }  // namespace
 
 // bind_call(op, kernel, axis, batch_dims, reduction, include_self, accumulate, mode, negative)
@@ -67,13 +89,15 @@ PyObject* bind_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
 // run_known_call(known, op, accumulate, inputs, attributes)
 PyObject* run_known_call(PyObject* module, PyObject* const* arguments, Py_ssize_t n) {
     if (n != 5 || !PyDict_Check(arguments[0])) return refuse("run_known_call() takes a dict and four arguments");
-    const Ref key(make_call_key(module, arguments + 1, 4));
+    const Ref inputs = with_arrays(arguments[3]);
+    if (!inputs) return PyErr_Occurred() ? nullptr : Py_NewRef(Py_NotImplemented);
+    PyObject* const parts[] = {arguments[1], arguments[2], inputs.get(), arguments[4]};
+    const Ref key(make_call_key(module, parts, 4));
     if (!key) return nullptr;
     const Ref run = key.get() == Py_None ? Ref() : find(arguments[0], key.get());
     if (!run) return PyErr_Occurred() ? nullptr : Py_NewRef(Py_NotImplemented);
-    PyObject* const inputs = arguments[3];
-    return PyObject_Vectorcall(run.get(), &PyTuple_GET_ITEM(inputs, 0), static_cast<size_t>(PyTuple_GET_SIZE(inputs)),
-                               nullptr);
+    return PyObject_Vectorcall(run.get(), &PyTuple_GET_ITEM(inputs.get(), 0),
+                               static_cast<size_t>(PyTuple_GET_SIZE(inputs.get())), nullptr);
 }
 
 // make_call_key(op, accumulate, inputs, attributes)

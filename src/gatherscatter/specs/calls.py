@@ -75,8 +75,7 @@ def _call(
     row: OpVersion, inputs: tuple[ArrayLike | None, ...], attributes: dict[str, Any], accumulate: str | None
 ) -> np.ndarray:
     """Check a call, run it, and remember how to run calls like it."""
-    key = _core.make_call_key(row.name, accumulate, inputs, attributes)
-    if key is None:
+    if not all(each is None or type(each) is np.ndarray for each in inputs):
         named = name_inputs(row, inputs)
         if lazy := lazy_function(row.name, named, "op version"):
             return lazy(row, inputs, attributes, accumulate)  # type: ignore[no-any-return]
@@ -86,7 +85,8 @@ def _call(
     arrays, values = check_inputs(row, inputs, attributes)
     warn_if_deprecated(row)
     run = _make_run(row, arrays, values, accumulate)
-    if key is not None and not row.deprecated and all(map(_is_plain, inputs)):
+    key = _core.make_call_key(row.name, accumulate, tuple(arrays), attributes)
+    if key is not None and not row.deprecated and all(map(_is_plain, arrays)):
         if len(_known_calls) >= _MOST_KNOWN_CALLS:
             _known_calls.clear()
         _known_calls[key] = run

@@ -24,6 +24,7 @@ from gatherscatter.torch.segment.checks import (
 )
 
 _NAMES = {"data": "src", "updates": "src", "indices": "index"}
+_MOST_STORED_ZEROS = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -83,12 +84,18 @@ class Places:
     def put(self, values: Tensor, reduction: str, start: Tensor | None = None) -> Tensor:
         """Reduce values by place, including the values in ``start``. Without it, places without values are 0."""
         scatter = "scatter_update" if self.is_line else "scatter_elements"
-        # The zeros are expanded, so they need no memory.
-        data = values.new_zeros(()).expand(self.shape(values)) if start is None else start
+        data = self._zeros(values) if start is None else start
         include_self = start is not None or reduction == "add"
         wide = "wide" if values.dtype in HALVES and reduction in ("add", "mean") else "step"
         options = {"axis": self.dim, "reduction": reduction, "include_self": include_self, "accumulate": wide}
         return self.call(functions.scatter, scatter, data, self.index, values, **options)  # type: ignore[no-any-return]
+
+    def _zeros(self, values: Tensor) -> Tensor:
+        """Return zeros with the shape of the result. If they are many, they are one number that is expanded."""
+        shape = self.shape(values)
+        if shape.numel() <= _MOST_STORED_ZEROS:
+            return values.new_zeros(shape)  # a contiguous tensor takes the shortest way through the core
+        return values.new_zeros(()).expand(shape)
 
     def call(self, function: Callable[..., Any], *inputs: Any, **options: Any) -> Any:
         """Call an operator. Its errors name the function that the user called."""
