@@ -18,7 +18,7 @@ Arrays = dict[str, np.ndarray]  # data, indices and, for a scatter, updates
 
 
 class Conversion(NamedTuple):
-    """One array in another layout or type, or the options of our call. The name of the array is empty for others."""
+    """One array in another layout or type, or as a list, or the options of our call, without the name of an array."""
 
     name: str  # "data", "indices", "updates" or ""
     give: Callable[[np.ndarray], np.ndarray]
@@ -70,6 +70,7 @@ _LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "one-element": _repeat_element,
     "one-row": _repeat_rows,
     "one-column": _repeat_columns,
+    "list": np.ndarray.tolist,
 }
 _OTHERS = ("batches", "prepared")  # ways to call instead of conversions
 

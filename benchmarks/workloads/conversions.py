@@ -1,4 +1,4 @@
-"""Calls on arrays in other layouts and types, modes and shapes of batches, and the simplest calls without them."""
+"""Calls on lists and on arrays in other layouts and types, modes and shapes of batches, and the simplest other calls."""
 
 from __future__ import annotations
 
@@ -68,4 +68,10 @@ def _calls() -> Iterator[Workload]:
     yield _row("prepared", title, "scatter_update", (100_000,), (2 * _M,), "prepared", reduction="add")
 
 
-ROWS: tuple[Workload, ...] = (*_casts(), *_layouts(), *_calls())
+def _lists() -> Iterator[Workload]:
+    yield _row("indices-list", "gather 6 of 20x8", "gather", (20, 8), (6,), "indices list")
+    title = "scatter add 6 rows into 20x8"
+    yield _row("updates-list", title, "scatter_update", (20, 8), (6,), "updates list", reduction="add")
+
+
+ROWS: tuple[Workload, ...] = (*_casts(), *_layouts(), *_calls(), *_lists())
