@@ -1,4 +1,4 @@
-"""Calls on lists and on arrays in other layouts and types, modes and shapes of batches, and the simplest other calls."""
+"""Calls on lists, and on arrays in other layouts and types, with modes and batches, and the simplest other calls."""
 
 from __future__ import annotations
 
