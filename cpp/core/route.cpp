@@ -264,8 +264,10 @@ Route route_scatter(const Lanes& lanes, const Combine& combine, const Index& ind
     Route route;
     route.threads = threads_for({lanes.elements, combine.item_size});
     route.spread = find_spread(bytes_of_updates(lanes.elements, index, combine));
+    // Samples of the first line show whether each index names an element near the one before.
     route.prefetch_set =
-        prefetches_set(combine, lanes.data_elements / box.groups, lanes.elements / box.groups, route.spread);
+        prefetches_set(combine, lanes.data_elements / box.groups, lanes.elements / box.groups, route.spread) &&
+        (box.has_after || !are_close(index, box.columns, first_cache_bytes / combine.item_size));
     const bool expanded = seems_expanded(box, index);  // whole rows can then be moved
     route.tile = expanded ? 0 : tile_columns(box, target_size(combine));
     route.prefetch = route.tile == 0 && lanes.data_elements / box.groups * target_size(combine) > cache_bytes;
