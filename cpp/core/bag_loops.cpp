@@ -251,11 +251,11 @@ class CodedColumns {
         }
     }
 
-    CodedRows rows_;  // its codes and scales begin at the first column
+    CodedRows rows_;  // its codes begin at the first column, and its scales at the block of that column
     int shift_;       // bytes = codes >> shift
     int zero_;        // the zero point of tables without zero points, plus `flip`
     int64_t first_block_;
-    int64_t block_[steps];  // the block of each step, after first_block_
+    int64_t block_[steps];  // the block of each step, counted from first_block_
     bool is_one_block_;
 };
 

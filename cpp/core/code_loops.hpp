@@ -95,7 +95,7 @@ GS_LOOP void decode_vector(const uint8_t* packed, uint8_t flip, int zero, float 
         for (int64_t i = 0; i < n; ++i) shifts[i] = static_cast<int>(i % p * bits);
         codes = codes >> shifts & ((1 << bits) - 1);
     }
-    // 2^23 + c is a float whose last bits are those of c.
+    // For integers from 0 to 2^23 - 1, 2^23 + c is a float whose last bits are those of c. The difference is exact.
     constexpr auto bits_of_2_to_23 = std::bit_cast<int32_t>(0x1p23f);
     const auto with_codes = reinterpret_cast<V>(codes ^ (bits_of_2_to_23 | flip));
     numbers = (with_codes - std::bit_cast<float>(bits_of_2_to_23 + zero)) * scale;

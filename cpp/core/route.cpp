@@ -259,7 +259,7 @@ Route route_scatter(const Rows& rows, const Combine& combine, const Index& index
 }
 
 Route route_scatter(const Lanes& lanes, const Combine& combine, const Index& index) {
-    if (lanes.elements == 0) return {};
+    if (lanes.elements == 0 || combine.item_size == 0) return {};
     const Box box(lanes);
     Route route;
     route.threads = threads_for({lanes.elements, combine.item_size});

@@ -297,8 +297,8 @@ PyObject* call_python(PyObject* op, const char* module_name, const char* name, P
     return result;
 }
 
-// Replaces numbers, and lists of numbers, by arrays that `made` holds. Null: the argument was not given. False: there
-// are none, or the first argument is still no array.
+// Replaces numbers, and lists of numbers, by arrays that `made` holds. Returns whether there are any. If the first
+// argument does not become an array, the result is false. Arguments that were not given are null.
 template <size_t n>
 bool make_arrays(PyObject** const (&arguments)[n], Ref (&made)[n]) {
     bool any = false;
@@ -308,7 +308,7 @@ bool make_arrays(PyObject** const (&arguments)[n], Ref (&made)[n]) {
             argument = made[i].get();
             any = true;
         }
-        if (i == 0 && argument && !PyArray_CheckExact(argument)) return false;
+        if (i == 0 && !(argument && PyArray_CheckExact(argument))) return false;
     }
     return any;
 }

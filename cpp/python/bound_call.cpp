@@ -35,6 +35,15 @@ bool can_be_in_key(PyObject* value) {
     return PyLong_CheckExact(value) || PyBool_Check(value) || PyUnicode_CheckExact(value);
 }
 
+// Whether a call with these options can be known.
+bool can_be_known(PyObject* accumulate, PyObject* attributes) {
+    if (!(accumulate == Py_None || PyUnicode_CheckExact(accumulate)) || !PyDict_Check(attributes)) return false;
+    PyObject *name = nullptr, *value = nullptr;
+    for (Py_ssize_t position = 0; PyDict_Next(attributes, &position, &name, &value);)
+        if (!can_be_in_key(value)) return false;
+    return true;
+}
+
 // Returns the value of a key, or none. Another thread may change the dict at any time.
 Ref find(PyObject* dict, PyObject* key) {
     PyObject* found = nullptr;
@@ -60,7 +69,7 @@ Ref with_arrays(PyObject* inputs) {
     for (i = 0; made && i < n; ++i) {
         PyObject* const input = PyTuple_GET_ITEM(inputs, i);
         Ref part = is_array_or_none(input)    ? borrow(input)
-                   : is_tuple_of_lists(input) ? Ref()
+                   : is_tuple_of_lists(input) ? Ref()  // it may be refused
                                               : array_of_numbers(input);
         if (!part) return Ref();
         PyTuple_SET_ITEM(made.get(), i, part.release());
@@ -89,6 +98,7 @@ PyObject* bind_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
 // run_known_call(known, op, accumulate, inputs, attributes)
 PyObject* run_known_call(PyObject* module, PyObject* const* arguments, Py_ssize_t n) {
     if (n != 5 || !PyDict_Check(arguments[0])) return refuse("run_known_call() takes a dict and four arguments");
+    if (!can_be_known(arguments[2], arguments[4])) Py_RETURN_NOTIMPLEMENTED;
     const Ref inputs = with_arrays(arguments[3]);
     if (!inputs) return PyErr_Occurred() ? nullptr : Py_NewRef(Py_NotImplemented);
     PyObject* const parts[] = {arguments[1], arguments[2], inputs.get(), arguments[4]};
@@ -104,8 +114,7 @@ PyObject* run_known_call(PyObject* module, PyObject* const* arguments, Py_ssize_
 PyObject* make_call_key(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     if (n != 4) return refuse("make_call_key() takes an operator, accumulate, inputs and attributes");
     PyObject *const inputs = arguments[2], *const attributes = arguments[3];
-    const bool is_usual = arguments[1] == Py_None || PyUnicode_CheckExact(arguments[1]);
-    if (!is_usual || !PyTuple_Check(inputs) || !PyDict_Check(attributes)) Py_RETURN_NONE;
+    if (!PyTuple_Check(inputs) || !can_be_known(arguments[1], attributes)) Py_RETURN_NONE;
     const Py_ssize_t count = PyTuple_GET_SIZE(inputs);
     Ref key(PyTuple_New(2 + count + 2 * PyDict_GET_SIZE(attributes)));
     if (!key) return nullptr;
@@ -115,12 +124,11 @@ PyObject* make_call_key(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     append(arguments[1]);
     for (Py_ssize_t i = 0; i < count; ++i) {
         PyObject* const input = PyTuple_GET_ITEM(inputs, i);
-        if (input != Py_None && !PyArray_CheckExact(input)) Py_RETURN_NONE;
+        if (!is_array_or_none(input)) Py_RETURN_NONE;
         append(input == Py_None ? input : reinterpret_cast<PyObject*>(PyArray_DESCR(array(input))));
     }
     PyObject *name = nullptr, *value = nullptr;
     for (Py_ssize_t position = 0; PyDict_Next(attributes, &position, &name, &value);) {
-        if (!can_be_in_key(value)) Py_RETURN_NONE;
         append(name);
         append(value);
     }

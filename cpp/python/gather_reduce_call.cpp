@@ -75,14 +75,17 @@ Outcome hold(PreparedBags& prepared) {
     for (size_t i = 0; i < bag_input_count; ++i) {
         PyObject* const object = prepared.call.inputs[i];
         if (!object) continue;
-        const bool casts = i == static_cast<size_t>(weights) && !same_type(array(object), typing) &&
-                           can_cast(array(object), PyArray_DESCR(typing));
-        prepared.arrays[i] = casts ? cast(array(object), PyArray_DESCR(typing)) : contiguous(object);
 #ifdef Py_GIL_DISABLED
-        if (prepared.arrays[i].get() == object)
-            prepared.arrays[i] = Ref(PyArray_View(array(object), nullptr, &PyArray_Type));
+        const Ref held(PyArray_View(array(object), nullptr, &PyArray_Type));
+        if (!held) return Outcome::failed;
+#else
+        const Ref held = borrow(object);
 #endif
-        if (!prepared.arrays[i]) return PyErr_Occurred() ? Outcome::failed : Outcome::not_plain;  // a weight does not fit
+        const bool casts = i == static_cast<size_t>(weights) && !same_type(held.array(), typing) &&
+                           can_cast(held.array(), PyArray_DESCR(typing));
+        prepared.arrays[i] = casts ? cast(held.array(), PyArray_DESCR(typing)) : contiguous(held.get());
+        // Without an exception, a weight does not fit in the type.
+        if (!prepared.arrays[i]) return PyErr_Occurred() ? Outcome::failed : Outcome::not_plain;
     }
     return Outcome::done;
 }

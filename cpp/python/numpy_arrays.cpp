@@ -91,11 +91,13 @@ bool copy_large(const std::byte* from, std::byte* to, int64_t size, OnSignal on_
 
 // Casts all elements into a contiguous array of the same shape. False: a value does not fit, or an exception is set.
 bool cast_into(PyArrayObject* from, PyArrayObject* to, OnSignal on_signal) {
+    // Without the interpreter lock, other threads can change the type and the shape of the caller's array.
+    const Elements elements{bytes(from), full_type(PyArray_DESCR(from)), shape_of(from), strides_of(from)};
+    const ElementType type = full_type(PyArray_DESCR(to));
     GilRelease gil_release(PyArray_NBYTES(from) + PyArray_NBYTES(to) > gil_release_bytes);
     InterruptCheck interrupts(gil_release);
     const ScopedStopToken scope(on_signal == OnSignal::stop ? &interrupts : nullptr);
-    const Elements elements{bytes(from), full_type(PyArray_DESCR(from)), shape_of(from), strides_of(from)};
-    return cast(elements, full_type(PyArray_DESCR(to)), bytes(to));
+    return cast(elements, type, bytes(to));
 }
 
 // Whether `cast_into` copies elements to a type without changing their values: the types differ at most in byte order.
@@ -172,7 +174,7 @@ Ref array_of_numbers(PyObject* object) {
 #ifndef Py_GIL_DISABLED  // another thread could change the list
     if (holds_numbers(object, 0)) {
         Ref made(PyArray_FROM_O(object));
-        if (made && (PyTypeNum_ISNUMBER(PyArray_TYPE(made.array())) || PyArray_ISBOOL(made.array()))) return made;
+        if (made && PyTypeNum_ISNUMBER(PyArray_TYPE(made.array()))) return made;
         PyErr_Clear();  // the function in Python raises the error
     }
 #endif

@@ -510,6 +510,8 @@ def test_elements_of_lists_stay_what_they_are() -> None:
     assert gs.scatter_update(anything, [0, 1], [2**63 + 1, -1]).tolist() == [2**63 + 1, -1]
     missing = np.array(["a", "b"], Text(na_object=None))
     assert gs.scatter_update(missing, [0, 1], [None, "c"]).tolist() == [None, "c"]
+    unhashable = np.array(["a", "b"], Text(na_object=[]))
+    assert gs.scatter_update(unhashable, [1], ["c"]).tolist() == ["a", "c"]
     for mixed in ([1, "a"], ["a", b"b"], [np.datetime64("3000-01-01"), np.datetime64("2000-01-01", "ns")]):
         with pytest.raises(OpTypeError, match="the common type of the list"):
             gs.gather(mixed, [0])

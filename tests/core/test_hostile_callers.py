@@ -80,6 +80,15 @@ def test_updates_that_repeat_in_memory_are_looked_at_once() -> None:
         cast("scatter_update", "updates", updates, "data", data)
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_elements_without_bytes(axis: int) -> None:
+    n = 300_000
+    indices = np.random.default_rng(0).integers(0, n, (2, n)) % (n if axis else 2)
+    data = np.zeros((2, n), "V0")
+    assert gs.scatter_elements(data, indices, data, axis).shape == (2, n)
+    assert gs.gather_elements(data, indices, axis).shape == (2, n)
+
+
 def run(code: str) -> str:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr

@@ -138,6 +138,32 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "one list for each axis": (lambda: gs.gather_nd(X, ([0, 1], [1, 2])), OpTypeError, "a tuple of arrays"),
     "a list behind a tuple": (lambda: gs.gather_nd(X, ((0, 1), [1, 2])), OpTypeError, "a tuple of arrays"),
     "the same in an op version": (lambda: onnx.GatherND(X, ([0, 1], [1, 2])), OpTypeError, "a tuple of arrays"),
+    "no data": (lambda: gs.gather_reduce(None, [0], offsets=[0], weights=[1.0]), OpTypeError, "data is missing"),
+    "no data, but a default": (
+        lambda: gs.gather_reduce(None, [0], offsets=[0], default=np.zeros(())),
+        OpTypeError,
+        "data is missing",
+    ),
+    "no data, but a result": (
+        lambda: gs.gather_reduce(None, [0], offsets=[0], out=np.zeros((1, 2))),
+        OpTypeError,
+        "data is missing",
+    ),
+    "no data, but scales": (
+        lambda: gs.gather_reduce(None, [0], offsets=np.array([0]), scales=np.ones((1, 1), np.float32)),
+        OpTypeError,
+        "data is missing",
+    ),
+    "at: a masked mask": (
+        lambda: gs.at(X)[[np.ma.array([True, False, True], mask=[0, 1, 0])]].get(),
+        TypeError,
+        "whose mask would be lost",
+    ),
+    "at: masked indices": (
+        lambda: gs.at(X)[[np.ma.array([0, 1], mask=[0, 1])]].get(),
+        TypeError,
+        "whose mask would be lost",
+    ),
     "at: a mask of another shape": (lambda: gs.at(X)[[True]].get(), IndexError, "a mask of shape (1,)"),
     "at: an int out of range": (lambda: gs.at(X)[4].add(1), IndexError, "key[0] = 4 is out of range"),
     "at: a number that does not fit": (lambda: gs.at(np.zeros(2, np.int8))[0].set(300), OpValueError, "values = 300"),

@@ -20,6 +20,7 @@ Converted = tuple[np.ndarray, np.ndarray | None]
 
 # Each kind of number can hold the kinds before it.
 _NUMBERS = (("bool",), ("int", "uint"), ("float", "bfloat"), ("complex",))
+_RANKS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}  # by kind; those of ml_dtypes have other kinds
 _INTEGER = 1
 
 
@@ -94,9 +95,10 @@ def bounds(dtype: DType) -> tuple[int, int]:
     return (0, 2**bits - 1) if dtype.name.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
-@lru_cache(maxsize=256)
 def _rank(dtype: DType) -> int | None:
     """The position of a type of numbers in `_NUMBERS`."""
+    if dtype.kind in _RANKS:
+        return _RANKS[dtype.kind]
     if dtype.kind in "OSUTMm" or dtype.type is np.void:
         return None
     return next((rank for rank, names in enumerate(_NUMBERS) if dtype.name.startswith(names)), None)

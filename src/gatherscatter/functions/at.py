@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.interop import device_function, to_numpy_arguments
+from gatherscatter.arrays.kinds import check_kind
 from gatherscatter.errors import OpError, OpIndexError, OpTypeError, with_call_errors
 from gatherscatter.functions.index_keys import Selection, select
 from gatherscatter.pieces import convert_dtype
@@ -322,17 +323,26 @@ def _describe(part: Any) -> str:
 def _read_common_key(data: Any, key: tuple[Any, ...]) -> tuple[np.ndarray, int | None] | None:
     """Read a common key: the indices, and the axis that they index. The axis is None if the indices are index tuples.
 
-    A common key is an integer, an array or a list of integers, or one of them after some ``:``. It can also be several
-    integers, several arrays of one dim and one length, or a mask. For other keys, the result is None, and so it is if
-    data is not a NumPy array of numbers. Then `select` reads the key.
+    A common key is one of the following:
+
+    - an integer, an array of integers, or one of them after some ``:``
+    - a list of integers
+    - a mask, or a list of truth values
+    - several integers, or several arrays of integers of one dim and one length
+
+    For other keys, the result is None, and so it is if data is not a NumPy array of numbers. Then `select` reads the
+    key.
     """
     if not key or type(data) is not np.ndarray or data.dtype.kind not in "biufc":
         return None
     last = key[-1]
     if _is_integer(last) or (type(last) is list and len(key) == 1):
         try:
+            check_kind("at", "key", last)
             last = np.asarray(last)
         except ValueError:  # lists of different lengths
+            return None
+        except OpTypeError:  # an element is not read as an integer, such as a masked array
             return None
     elif type(last) is not np.ndarray or last.ndim == 0:
         return None
@@ -362,25 +372,26 @@ def _read_common_values(values: Any, data: np.ndarray, key: tuple[np.ndarray, in
     For other values, the result is None. Then `convert.cast` reads them, or raises the error about them.
     """
     if type(values) is not np.ndarray:
-        if not isinstance(values, int | float | complex | np.generic):
+        if type(values) not in (int, float, complex, bool) and not isinstance(values, np.generic):
             return None
         values = np.asarray(values)
     if values.dtype.kind not in "biufc":
         return None
     indices, axis = key
-    dims, rest = (
-        (indices.shape[:-1], data.shape[indices.shape[-1] :])
-        if axis is None
-        else ((*data.shape[:axis], *indices.shape), data.shape[axis + 1 :])
-    )
-    shape = (*dims, *rest)
+    if axis is None:
+        shape = (*indices.shape[:-1], *data.shape[indices.shape[-1] :])
+    else:
+        shape = (*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :])
     if values.shape == shape:
         return values
     cast = values if values.dtype == data.dtype else _core.cast(values, data.dtype)
+    if type(cast) is not np.ndarray:  # a value does not fit
+        return None
     try:
-        return np.broadcast_to(cast, shape) if type(cast) is np.ndarray else None
+        spread: np.ndarray = np.broadcast_to(cast, shape)
     except ValueError:
         return None
+    return spread
 
 
 def _leave_to_long_way(error: OpError, op: str, data: np.ndarray, key: tuple[Any, ...]) -> None:

@@ -91,7 +91,7 @@ class Places:
         return self.call(functions.scatter, scatter, data, self.index, values, **options)  # type: ignore[no-any-return]
 
     def _zeros(self, values: Tensor) -> Tensor:
-        """Return zeros with the shape of the result. If they are many, they are one number that is expanded."""
+        """Return zeros with the shape of the result. Many zeros are one number that is expanded."""
         shape = self.shape(values)
         if shape.numel() <= _MOST_STORED_ZEROS:
             return values.new_zeros(shape)  # a contiguous tensor takes the shortest way through the core
