@@ -371,20 +371,19 @@ def _read_common_values(values: Any, data: np.ndarray, key: tuple[np.ndarray, in
 
     For other values, the result is None. Then `convert.cast` reads them, or raises the error about them.
     """
-    if type(values) is not np.ndarray:
-        if type(values) not in (int, float, complex, bool) and not isinstance(values, np.generic):
-            return None
-        values = np.asarray(values)
-    if values.dtype.kind not in "biufc":
+    if type(values) not in (np.ndarray, int, float, complex, bool) and not isinstance(values, np.generic):
+        return None
+    array: np.ndarray = np.asarray(values)
+    if array.dtype.kind not in "biufc":
         return None
     indices, axis = key
     if axis is None:
         shape = (*indices.shape[:-1], *data.shape[indices.shape[-1] :])
     else:
         shape = (*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :])
-    if values.shape == shape:
-        return values
-    cast = values if values.dtype == data.dtype else _core.cast(values, data.dtype)
+    if array.shape == shape:
+        return array
+    cast = array if array.dtype == data.dtype else _core.cast(array, data.dtype)
     if type(cast) is not np.ndarray:  # a value does not fit
         return None
     try:
