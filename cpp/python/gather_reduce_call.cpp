@@ -9,6 +9,7 @@
 #include "float_mode.hpp"
 #include "numpy_arrays.hpp"
 #include "parallel.hpp"
+#include "prepared_call.hpp"
 #include "signals.hpp"
 
 namespace gs {
@@ -20,7 +21,8 @@ using enum BagInput;
 struct PreparedBags {
     explicit PreparedBags(const BagCall& given) : call(given) {}
 
-    const BagCall& call;
+    BagCall call;                 // its arrays may be replaced
+    Ref named_rows, row_numbers;  // data and indices if the named rows were gathered
     Ref arrays[bag_input_count];
     BagTensors tensors;
     PreparedTable table;  // if data is a quantized table
@@ -99,9 +101,56 @@ Outcome check_out(const PreparedBags& prepared) {
                          prepared.dtype());
 }
 
+// Whether it may be faster to gather the named rows first. Otherwise data that is not contiguous is copied.
+bool may_gather_first(const BagCall& call) {
+    PyObject *const table = given(call, data), *const rows = given(call, indices);
+    return rows && !call.table.scales && !is_contiguous(table) && PyArray_NDIM(array(table)) > 0 &&
+           PyArray_SIZE(array(rows)) < PyArray_DIM(array(table), 0) / 2;
+}
+
+// Whether an exception is set that the call itself will raise in other words, or none.
+bool is_refused() {
+    return !PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_IndexError) || PyErr_ExceptionMatches(PyExc_TypeError) ||
+           PyErr_ExceptionMatches(PyExc_ValueError);
+}
+
+// Replaces data by the named rows, and indices by the numbers of these. Nothing is replaced if the gather would copy
+// data, or if it fails.
+Outcome gather_first(PreparedBags& prepared) {
+    BagCall& call = prepared.call;
+    PyObject* const rows = given(call, indices);
+    const Ref flat(PyArray_Ravel(array(rows), NPY_CORDER));
+    if (!flat) return Outcome::failed;
+    Call gather;
+    gather.kernel = Kernel::gather;
+    gather.op = call.op;
+    gather.rule = call.rule;
+    gather.data = given(call, data);
+    gather.indices = flat.get();
+    gather.threads = call.threads;
+    PyObject* gathered = nullptr;
+    PreparedCall prepared_gather(gather);
+    const bool reads_strides = prepare(prepared_gather) == Outcome::done && !prepared_gather.copies_data;
+    if (!reads_strides || run(gather, gathered) != Outcome::done) {
+        if (!is_refused()) return Outcome::failed;
+        PyErr_Clear();
+        return Outcome::done;
+    }
+    prepared.named_rows = Ref(gathered);
+    const Ref numbers(PyArray_Arange(0, static_cast<double>(PyArray_SIZE(array(rows))), 1, NPY_INT64));
+    PyArray_Dims shape{PyArray_DIMS(array(rows)), PyArray_NDIM(array(rows))};
+    if (numbers) prepared.row_numbers = Ref(PyArray_Newshape(numbers.array(), &shape, NPY_CORDER));
+    if (!prepared.row_numbers) return Outcome::failed;
+    call.inputs[static_cast<size_t>(data)] = prepared.named_rows.get();
+    call.inputs[static_cast<size_t>(indices)] = prepared.row_numbers.get();
+    return Outcome::done;
+}
+
 Outcome prepare(PreparedBags& prepared) {
     const BagCall& call = prepared.call;
     if (!accepts(call)) return Outcome::not_plain;
+    if (may_gather_first(call))
+        if (const Outcome gathered = gather_first(prepared); gathered != Outcome::done) return gathered;
     if (const Outcome held = hold(prepared); held != Outcome::done) return held;
     const void* memory[bag_input_count] = {};
     for (size_t i = 0; i < bag_input_count; ++i)
@@ -314,10 +363,15 @@ Outcome describe_call(const BagCall& call, PyObject*& result) {
         facts.add("kernel_bytes", costs.route.scratch);
         facts.add("scratch_bytes", costs.scratch);
         facts.add("result_bytes", count_elements(prepared.plan.output) * bags.combine.item_size);
+        const bool gathered = static_cast<bool>(prepared.named_rows);
+        facts.add("gathers_first", gathered);
         int64_t copied = 0;
+        if (gathered)
+            copied = PyArray_NBYTES(prepared.named_rows.array()) + PyArray_NBYTES(prepared.row_numbers.array());
         for (size_t i = 0; i < bag_input_count; ++i) {
-            const bool copies =
-                prepared.arrays[i] && prepared.arrays[i].get() != call.inputs[i] && !is_contiguous(call.inputs[i]);
+            const bool is_replaced = gathered && (i == static_cast<size_t>(data) || i == static_cast<size_t>(indices));
+            const bool copies = prepared.arrays[i] && prepared.arrays[i].get() != call.inputs[i] &&
+                                !is_contiguous(call.inputs[i]) && !is_replaced;
             if (copies) copied += PyArray_NBYTES(prepared.arrays[i].array());
             facts.add((std::string("copies_") + bag_input_names[i]).c_str(), copies);
         }

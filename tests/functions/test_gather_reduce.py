@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -280,6 +281,48 @@ def test_layouts_types_and_out() -> None:
     assert gs.gather_reduce(TABLE, np.zeros((2, 0), int), default=3).tolist() == [[3, 3], [3, 3]]
     assert gs.gather_reduce(np.zeros((0, 2)), np.zeros((2, 0), int)).shape == (2, 2)
     assert gs.gather_reduce(np.zeros((3, 0)), [[1, 2]]).shape == (1, 0)
+
+
+GAPS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "columns": lambda data: np.concatenate([data, data], axis=1)[:, : data.shape[1]],
+    "elements": lambda data: np.repeat(data, 2, axis=1)[:, ::2],
+    "rows": lambda data: np.repeat(data, 3, axis=0)[::3],
+    "from the end": lambda data: data[::-1].copy()[::-1],
+    "transposed": lambda data: data.T.copy().T,
+}
+
+
+@pytest.mark.parametrize("gaps", GAPS)
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip", "fill"])
+def test_few_rows_of_data_with_gaps(gaps: str, mode: str) -> None:
+    """The named rows are gathered first. Results and errors are those of contiguous data."""
+    rng = np.random.default_rng(7)
+    data = rng.standard_normal((300, 5)).astype(np.float32)
+    spaced = GAPS[gaps](data)
+    assert not spaced.flags.c_contiguous
+    indices = rng.integers(-300, 300, (6, 4)) if mode == "raise" else rng.integers(-900, 900, (6, 4))
+    weights = rng.standard_normal((6, 4))
+    line: dict[str, Any] = {"indices": indices.reshape(-1).astype(np.int32), "mode": mode}
+    for options in (
+        {"indices": indices, "mode": mode},
+        {"indices": indices.T.copy().T, "weights": weights, "mode": mode},
+        {**line, "offsets": [0, 3, 3, 20]},
+        {**line, "indptr": [0, 24], "reduction": "max", "default": 7},
+        {**line, "segment_ids": rng.integers(0, 4, 24), "reduction": "mean", "accumulate": "exact"},
+    ):
+        same(gs.gather_reduce(spaced, **options), gs.gather_reduce(data, **options))
+        plan = gs.plan("gather_reduce", spaced, **options)
+        assert "the named rows are gathered first, because data is not contiguous and has more rows" in plan.steps
+        assert "data" not in plan.copies
+        assert plan.copied_bytes < spaced.nbytes
+    bad = {**line, "indices": [5, 300], "offsets": [0, 1], "mode": "raise"}
+    for arguments in (bad, bad | {"indices": [0, 1], "offsets": [0, 9]}, bad | {"indices": [0, 1], "weights": [1.0]}):
+        texts = set()
+        for table in (spaced, data):
+            with pytest.raises((OpIndexError, OpValueError)) as caught:
+                gs.gather_reduce(table, **arguments)
+            texts.add((type(caught.value), str(caught.value)))
+        assert len(texts) == 1
 
 
 @pytest.mark.parametrize(

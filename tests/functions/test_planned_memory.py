@@ -215,6 +215,11 @@ EXACT: dict[str, tuple[list[Any], dict[str, Any], int]] = {
         [TABLE, ROWS.astype("i4")], {"segment_ids": IDS, "weights": TABLE}, 16 * N + BYTES_OF_STARTS + SORT
     ),
     "data with gaps": ([np.repeat(TABLE, 2)[::2], ROWS], {"offsets": STARTS}, 4 * N + BYTES_OF_STARTS),
+    # Rows of 16 floats, and their numbers.
+    "few rows of data with gaps": (
+        [np.ones((N // 4, 32), np.float32)[:, :16], ROWS[: N // 10] // 4], {"offsets": STARTS[: BAGS // 10]},
+        (64 + 8) * N // 10 + 8 * (BAGS // 10 + 1),
+    ),
     "swapped bytes": ([TABLE.astype(swapped("f4")), ROWS], {"offsets": STARTS}, 4 * N + BYTES_OF_STARTS),
     "weights with gaps": (
         [TABLE, ROWS], {"offsets": STARTS, "weights": np.repeat(TABLE, 2)[::2]}, 4 * N + BYTES_OF_STARTS

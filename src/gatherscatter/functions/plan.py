@@ -117,8 +117,9 @@ class CallPlan:
         the starts and rows of bags. It is exact for numbers in NumPy arrays, except for the long integers that
         ``accumulate='exact'`` needs for some sums. It is an upper bound for lists, text and objects, and for arguments
         of `gather_reduce` that are converted
-    copied_bytes : the part of `scratch_bytes` for copies: of inputs that are converted or made contiguous, of numbers
-        that represent text and objects, and of a result that is copied to ``out`` at the end
+    copied_bytes : the part of `scratch_bytes` for copies: of inputs that are converted or made contiguous, of rows
+        that are gathered first, of numbers that represent text and objects, and of a result that is copied to ``out``
+        at the end
     copies : the arguments that are copied first
     instruction_set : the instruction set of the loops: 'baseline', 'avx2' or 'avx512'. The environment variable
         GATHERSCATTER_INSTRUCTION_SET chooses an older one than the processor has. The result is bit-for-bit identical
@@ -312,10 +313,12 @@ def _plan_bags(
     scratch = copied + facts["scratch_bytes"]
     copies = tuple(name for name in (*given, "default") if name in call.made or facts.get(f"copies_{name}"))
     taken = "copied" if scales is None else "computed from the codes of the table"
+    reduced = f"a few at a time are {taken} and combined" if facts["gathers_rows"] else "they are reduced in registers"
     steps = [
         f"{made.members} members of {made.count} bags name rows of {made.width} elements",
-        "the gathered rows are not stored: "
-        + (f"a few at a time are {taken} and combined" if facts["gathers_rows"] else "they are reduced in registers"),
+        "the named rows are gathered first, because data is not contiguous and has more rows"
+        if facts["gathers_first"]
+        else f"the gathered rows are not stored: {reduced}",
         *_copy_steps(copies),
     ]
     if facts["sorts_members"]:
