@@ -108,14 +108,8 @@ bool may_gather_first(const BagCall& call) {
            PyArray_SIZE(array(rows)) < PyArray_DIM(array(table), 0) / 2;
 }
 
-// Whether an exception is set that the call itself will raise in other words, or none.
-bool is_refused() {
-    return !PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_IndexError) || PyErr_ExceptionMatches(PyExc_TypeError) ||
-           PyErr_ExceptionMatches(PyExc_ValueError);
-}
-
 // Replaces data by the named rows, and indices by the numbers of these. Nothing is replaced if the gather would copy
-// data, or if it fails.
+// data. Neither is it if an argument is wrong: the call raises an error later, in its own words.
 Outcome gather_first(PreparedBags& prepared) {
     BagCall& call = prepared.call;
     PyObject* const rows = given(call, indices);
@@ -128,14 +122,18 @@ Outcome gather_first(PreparedBags& prepared) {
     gather.data = given(call, data);
     gather.indices = flat.get();
     gather.threads = call.threads;
-    PyObject* gathered = nullptr;
     PreparedCall prepared_gather(gather);
-    const bool reads_strides = prepare(prepared_gather) == Outcome::done && !prepared_gather.copies_data;
-    if (!reads_strides || run(gather, gathered) != Outcome::done) {
-        if (!is_refused()) return Outcome::failed;
+    if (prepare(prepared_gather) != Outcome::done) {
         PyErr_Clear();
         return Outcome::done;
     }
+    bool is_good = false;
+    const bool is_large = PyArray_NBYTES(flat.array()) > gil_release_bytes;
+    if (!run_part(is_large, true, 8, [&] { is_good = check_indices(prepared_gather.kernel_call); }))
+        return Outcome::failed;
+    if (prepared_gather.copies_data || !is_good) return Outcome::done;
+    PyObject* gathered = nullptr;
+    if (run(gather, gathered) != Outcome::done) return Outcome::failed;
     prepared.named_rows = Ref(gathered);
     const Ref numbers(PyArray_Arange(0, static_cast<double>(PyArray_SIZE(array(rows))), 1, NPY_INT64));
     PyArray_Dims shape{PyArray_DIMS(array(rows)), PyArray_NDIM(array(rows))};
