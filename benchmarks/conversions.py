@@ -18,7 +18,7 @@ Arrays = dict[str, np.ndarray]  # data, indices and, for a scatter, updates
 
 
 class Conversion(NamedTuple):
-    """One array in another layout or type or as a list, or options of our call. The name is then empty."""
+    """One array in another layout or type or as a list, or options of our call. Options have an empty name."""
 
     name: str  # "data", "indices", "updates" or ""
     give: Callable[[np.ndarray], np.ndarray]

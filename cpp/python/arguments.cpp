@@ -275,17 +275,6 @@ bool read_quantized(QuantizedCall& call, PyObject** values) {
            read_threads(call.op, values[num_threads], call.threads);
 }
 
-}  // namespace
-
-bool is_tuple_of_lists(PyObject* object) {
-    if (!PyTuple_Check(object)) return false;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
-        if (PyList_Check(PyTuple_GET_ITEM(object, i))) return true;
-    return false;
-}
-
-namespace {
-
 // Arguments that are not plain arrays are passed to a function in Python.
 PyObject* call_python(PyObject* op, const char* module_name, const char* name, PyObject* const* arguments,
                       Py_ssize_t positional, PyObject* keywords) {

@@ -77,6 +77,28 @@ Ref with_arrays(PyObject* inputs) {
     return made;
 }
 
+// Returns the key of a call that can be known; null: an exception is set, or an input is no array.
+Ref make_key(PyObject* op, PyObject* accumulate, PyObject* inputs, PyObject* attributes) {
+    const Py_ssize_t count = PyTuple_GET_SIZE(inputs);
+    Ref key(PyTuple_New(2 + count + 2 * PyDict_GET_SIZE(attributes)));
+    if (!key) return Ref();
+    Py_ssize_t at = 0;
+    const auto append = [&](PyObject* part) { PyTuple_SET_ITEM(key.get(), at++, Py_NewRef(part)); };
+    append(op);
+    append(accumulate);
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        PyObject* const input = PyTuple_GET_ITEM(inputs, i);
+        if (!is_array_or_none(input)) return Ref();
+        append(input == Py_None ? input : reinterpret_cast<PyObject*>(PyArray_DESCR(array(input))));
+    }
+    PyObject *name = nullptr, *value = nullptr;
+    for (Py_ssize_t position = 0; PyDict_Next(attributes, &position, &name, &value);) {
+        append(name);
+        append(value);
+    }
+    return key;
+}
+
 }  // namespace
 
 // bind_call(op, kernel, axis, batch_dims, reduction, include_self, accumulate, mode, negative)
@@ -96,15 +118,13 @@ PyObject* bind_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
 }
 
 // run_known_call(known, op, accumulate, inputs, attributes)
-PyObject* run_known_call(PyObject* module, PyObject* const* arguments, Py_ssize_t n) {
+PyObject* run_known_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     if (n != 5 || !PyDict_Check(arguments[0])) return refuse("run_known_call() takes a dict and four arguments");
     if (!can_be_known(arguments[2], arguments[4])) Py_RETURN_NOTIMPLEMENTED;
     const Ref inputs = with_arrays(arguments[3]);
     if (!inputs) return PyErr_Occurred() ? nullptr : Py_NewRef(Py_NotImplemented);
-    PyObject* const parts[] = {arguments[1], arguments[2], inputs.get(), arguments[4]};
-    const Ref key(make_call_key(module, parts, 4));
-    if (!key) return nullptr;
-    const Ref run = key.get() == Py_None ? Ref() : find(arguments[0], key.get());
+    const Ref key = make_key(arguments[1], arguments[2], inputs.get(), arguments[4]);
+    const Ref run = key ? find(arguments[0], key.get()) : Ref();
     if (!run) return PyErr_Occurred() ? nullptr : Py_NewRef(Py_NotImplemented);
     return PyObject_Vectorcall(run.get(), &PyTuple_GET_ITEM(inputs.get(), 0),
                                static_cast<size_t>(PyTuple_GET_SIZE(inputs.get())), nullptr);
@@ -115,23 +135,8 @@ PyObject* make_call_key(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     if (n != 4) return refuse("make_call_key() takes an operator, accumulate, inputs and attributes");
     PyObject *const inputs = arguments[2], *const attributes = arguments[3];
     if (!PyTuple_Check(inputs) || !can_be_known(arguments[1], attributes)) Py_RETURN_NONE;
-    const Py_ssize_t count = PyTuple_GET_SIZE(inputs);
-    Ref key(PyTuple_New(2 + count + 2 * PyDict_GET_SIZE(attributes)));
-    if (!key) return nullptr;
-    Py_ssize_t at = 0;
-    const auto append = [&](PyObject* part) { PyTuple_SET_ITEM(key.get(), at++, Py_NewRef(part)); };
-    append(arguments[0]);
-    append(arguments[1]);
-    for (Py_ssize_t i = 0; i < count; ++i) {
-        PyObject* const input = PyTuple_GET_ITEM(inputs, i);
-        if (!is_array_or_none(input)) Py_RETURN_NONE;
-        append(input == Py_None ? input : reinterpret_cast<PyObject*>(PyArray_DESCR(array(input))));
-    }
-    PyObject *name = nullptr, *value = nullptr;
-    for (Py_ssize_t position = 0; PyDict_Next(attributes, &position, &name, &value);) {
-        append(name);
-        append(value);
-    }
+    Ref key = make_key(arguments[0], arguments[1], inputs, attributes);
+    if (!key && !PyErr_Occurred()) Py_RETURN_NONE;
     return key.release();
 }
 

@@ -113,10 +113,6 @@ bool read_axis(PyObject* op, PyObject* value, int64_t& axis);
 bool read_num_segments(PyObject* op, PyObject* value, std::optional<int64_t>& num_segments);
 bool read_threads(PyObject* op, PyObject* value, int& threads);
 
-// Whether an object is a tuple with a list. As indices of an nd function, it may be one list of indices for each axis,
-// which convert.py refuses.
-bool is_tuple_of_lists(PyObject*);
-
 // Reads the options of a call: axis, batch_dims, reduction, include_self, accumulate, mode, negative. Sets everything
 // except arrays and threads. The call borrows `op`. False: an exception is set.
 bool read_options(PyObject* op, PyObject* kernel, PyObject* const* options, Call&);

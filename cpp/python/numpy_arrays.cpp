@@ -181,6 +181,13 @@ Ref array_of_numbers(PyObject* object) {
     return Ref();
 }
 
+bool is_tuple_of_lists(PyObject* object) {
+    if (!PyTuple_Check(object)) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+        if (PyList_Check(PyTuple_GET_ITEM(object, i))) return true;
+    return false;
+}
+
 bool is_contiguous(PyObject* object) {
     return PyArray_CHKFLAGS(array(object), NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED);
 }

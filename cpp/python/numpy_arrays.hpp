@@ -61,6 +61,10 @@ bool overlap(PyArrayObject*, PyArrayObject* contiguous);
 // exception, no reference means that the object is something else.
 Ref array_of_numbers(PyObject*);
 
+// Whether an object is a tuple with a list. As indices of an nd function, it may be one list of indices for each axis,
+// which convert.py refuses.
+bool is_tuple_of_lists(PyObject*);
+
 bool is_contiguous(PyObject* array);  // and aligned
 
 // Whether an object is an exact ndarray in C order with this number of dimensions. The second function also requires

@@ -171,7 +171,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_mistakes_are_explained_as_before(name: str) -> None:
+def test_mistakes_are_explained(name: str) -> None:
     call, error, text = MISTAKES[name]
     with pytest.raises(error) as caught:
         call()

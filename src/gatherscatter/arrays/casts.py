@@ -19,9 +19,8 @@ DType = np.dtype[Any]
 Converted = tuple[np.ndarray, np.ndarray | None]
 
 # Each kind of number can hold the kinds before it.
-_NUMBERS = (("bool",), ("int", "uint"), ("float", "bfloat"), ("complex",))
-_RANKS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}  # by kind; those of ml_dtypes have other kinds
-_INTEGER = 1
+_BOOLEAN, _INTEGER, _FLOAT, _COMPLEX = range(4)
+_RANKS = {"b": _BOOLEAN, "i": _INTEGER, "u": _INTEGER, "f": _FLOAT, "c": _COMPLEX}  # by NumPy's letter for the kind
 
 
 def can_represent_type(source: DType, target: DType) -> bool:
@@ -96,12 +95,14 @@ def bounds(dtype: DType) -> tuple[int, int]:
 
 
 def _rank(dtype: DType) -> int | None:
-    """The position of a type of numbers in `_NUMBERS`."""
+    """The rank of a type of numbers."""
     if dtype.kind in _RANKS:
         return _RANKS[dtype.kind]
     if dtype.kind in "OSUTMm" or dtype.type is np.void:
         return None
-    return next((rank for rank, names in enumerate(_NUMBERS) if dtype.name.startswith(names)), None)
+    if dtype.name.startswith(("int", "uint")):  # most types of ml_dtypes have the letter of records
+        return _INTEGER
+    return _FLOAT if dtype.name.startswith(("float", "bfloat")) else None
 
 
 def _fields_fit(source: DType, target: DType) -> bool:

@@ -336,13 +336,13 @@ def _read_common_key(data: Any, key: tuple[Any, ...]) -> tuple[np.ndarray, int |
     if not key or type(data) is not np.ndarray or data.dtype.kind not in "biufc":
         return None
     last = key[-1]
-    if _is_integer(last) or (type(last) is list and len(key) == 1):
+    if _is_integer(last):
+        last = np.asarray(last)
+    elif type(last) is list and len(key) == 1:
         try:
             check_kind("at", "key", last)
             last = np.asarray(last)
-        except ValueError:  # lists of different lengths
-            return None
-        except OpTypeError:  # an element is not read as an integer, such as a masked array
+        except (OpTypeError, ValueError):  # a masked array in the list, or lists of different lengths
             return None
     elif type(last) is not np.ndarray or last.ndim == 0:
         return None
