@@ -8,6 +8,7 @@ import math
 import subprocess
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gatherscatter as gs
-from gatherscatter import oracle
-from gatherscatter.doctor import Fixed, NodeReport, examine, fix, fixes, names
+from gatherscatter import doctor, oracle
+from gatherscatter.doctor import Fixed, NodeReport, examine, fixes, names
 from gatherscatter.doctor.page import page
 from gatherscatter.findings import catalog
 from gatherscatter.model_interface import ModelError
@@ -32,6 +33,7 @@ onnxruntime = pytest.importorskip("onnxruntime")
 F16, F32, I64, I32 = np.float16, np.float32, np.int64, np.int32
 NAN, INF = F32("nan"), F32("inf")
 Arrays = Mapping[str, np.ndarray]
+fix = partial(doctor.fix, run_on=())  # timing a run takes seconds; test_doctor_cost.py tests it
 
 
 def run_ort(made: onnx.ModelProto | Path, inputs: Arrays, threads: int = 0) -> list[np.ndarray]:
@@ -433,7 +435,7 @@ def test_negative_indices_of_gather_elements_become_positive(tmp_path: Path) -> 
 def test_a_bad_index_does_not_become_a_crash_of_openvino(tmp_path: Path) -> None:
     made = scatter_nd()
     made.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 9
-    fix(made, tmp_path / "fixed.onnx", targets=["onnxruntime", "openvino"], run_on=())
+    fix(made, tmp_path / "fixed.onnx", targets=["onnxruntime", "openvino"])
     places = np.full((1000, 1), -10)
     np.savez(tmp_path / "in.npz", data=np.zeros(9, F32), places=places, updates=np.ones(1000, F32))
     command = [sys.executable, "-m", "gatherscatter", "run", "fixed.onnx", "in.npz", "--engine", "openvino"]
@@ -505,7 +507,7 @@ def test_wrong_shapes_stay_errors(made: str, tmp_path: Path) -> None:
         computed = {} if places else {"places": np.array([[0], [0]])}
         good = {"data": np.zeros((4, 3), F32), "updates": np.ones((2, 3), F32)} | computed
         bad = good | {"updates": np.ones((3, 3), F32)}
-    assert fix(original, tmp_path / "fixed.onnx", good, run_on=()).made
+    assert fix(original, tmp_path / "fixed.onnx", good).made
     for each in (original, tmp_path / "fixed.onnx"):
         with pytest.raises((gs.OpValueError, ValueError)):
             gs.run(each, bad)
@@ -605,7 +607,7 @@ def test_random_numbers_are_the_same_in_both_models(tmp_path: Path) -> None:
     made = scatter_nd("add")
     made.graph.node[0].output[0] = "sums"
     made.graph.node.extend([node("RandomNormalLike", "sums", "noise"), node("Add", "sums noise", "out")])
-    fixed = fix(made, tmp_path / "fixed.onnx", run_on=())
+    fixed = fix(made, tmp_path / "fixed.onnx")
     assert fixed.proof is not None
     assert fixed.proof.random > 5
     assert all(each.name != "seed" for one in onnx.load(tmp_path / "fixed.onnx").graph.node for each in one.attribute)
@@ -643,7 +645,7 @@ def test_what_fails_after_the_writing_leaves_no_file(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(fixes, "compare_on", stopped)
     with pytest.raises(KeyboardInterrupt):
-        fix(scatter_nd("add"), tmp_path / "fixed.onnx")
+        fix(scatter_nd("add"), tmp_path / "fixed.onnx", run_on=None)
     assert not list(tmp_path.iterdir())
 
 
@@ -674,7 +676,7 @@ def test_strings_reach_the_runtimes(tmp_path: Path) -> None:
     io = {"data": (np.object_, ["n", 2]), "at": (I64, ["k", 2])}
     made = model([node("GatherElements", "data at", "out")], io, {"out": (np.object_, ["k", 2])})
     inputs = {"data": np.array([["a", "long"]], object), "at": np.array([[-1, 0]])}
-    assert fix(made, tmp_path / "fixed.onnx", inputs).on_targets["onnxruntime"] == "bit-for-bit identical"
+    assert fix(made, tmp_path / "fixed.onnx", inputs, run_on=None).on_targets["onnxruntime"] == "bit-for-bit identical"
 
 
 @pytest.mark.parametrize("is_constant", [False, True])
@@ -684,7 +686,7 @@ def test_rows_of_strings_are_kept_whole(is_constant: bool, tmp_path: Path) -> No
     updates = np.array([["1", "2", "3"], ["4", "5", "6"], ["7", "8", "9"]], object)
     inputs = {"data": np.array([["a", "b", "c"], ["d", "e", "f"]], object), "updates": updates}
     inputs |= {} if is_constant else places
-    fixed = fix(made, tmp_path / "fixed.onnx", inputs, run_on=())
+    fixed = fix(made, tmp_path / "fixed.onnx", inputs)
     assert "one after the other" in texts(fixed)
     assert run_ort(tmp_path / "fixed.onnx", inputs)[0].tolist() == [["7", "8", "9"], ["4", "5", "6"]]
 
@@ -698,7 +700,7 @@ def put_by_batches(opset: int, dtype: Any = F32) -> onnx.ModelProto:
 @pytest.mark.parametrize("opset", [11, 13, 18])
 @pytest.mark.parametrize("dtype", [F32, np.object_])
 def test_calls_without_elements_stay_legal(opset: int, dtype: Any, tmp_path: Path) -> None:
-    fix(put_by_batches(opset, dtype), tmp_path / "fixed.onnx", run_on=())
+    fix(put_by_batches(opset, dtype), tmp_path / "fixed.onnx")
     for shape in ((3, 2, 4), (3, 2, 0), (3, 0, 4), (3, 0, 0), (0, 2, 4)):
         for batch in ((1, 0), (0, 1), (0, 0), *(((2, 3),) if shape[0] and 0 in shape else ())):
             numbers = np.arange(math.prod(shape)).reshape(shape)
@@ -801,7 +803,7 @@ def test_rewritten_models_give_what_the_specification_says(
     made = model([node(op_type, " ".join(arrays), "out", **attributes)], declared, {"out": (F32, None)}, constants)
     inputs = {name: array for name, array in arrays.items() if name not in constants}
     path = tmp_path_factory.mktemp("fixed") / "fixed.onnx"
-    fixed = fix(made, path, inputs, run_on=())
+    fixed = fix(made, path, inputs)
     row = f"onnx.{op_type}-{18 if op_type.startswith('Scatter') else 13}"
     expected = [np.asarray(oracle.call(row, *arrays.values(), **attributes))]
     if fixed.path is not None:
@@ -886,7 +888,7 @@ def test_an_ir_with_names_of_its_own_is_rewritten(suffix: str, tmp_path: Path) -
     openvino = pytest.importorskip("openvino")
     onnx.save(scatter_nd(), tmp_path / "model.onnx")
     openvino.save_model(openvino.convert_model(tmp_path / "model.onnx"), tmp_path / "model.xml", compress_to_fp16=False)
-    fixed = fix(tmp_path / "model.xml", tmp_path / f"fixed{suffix}")
+    fixed = fix(tmp_path / "model.xml", tmp_path / f"fixed{suffix}", run_on=None)
     by_ort = "bit-for-bit identical" if suffix == ".onnx" else "not run: it does not read IRs"
     assert fixed.on_targets == {"onnxruntime": by_ort, "openvino": "bit-for-bit identical"}
 

@@ -40,10 +40,11 @@ def used(function: str, arguments: list[Any], options: dict[str, Any]) -> tuple[
         peak = tracemalloc.get_traced_memory()[1] - before
     finally:
         tracemalloc.stop()
-    known = {id(each) for array in arguments for each in np.asarray(array, object).flat}
-    new = {id(each): each for each in result.flat if id(each) not in known} if result.dtype.kind == "O" else {}
     made = result.nbytes if options.get("out") is None else 0
-    return peak - made - sum(map(sys.getsizeof, new.values())), result
+    if result.dtype.kind == "O":
+        known = {id(each) for array in arguments for each in np.asarray(array, object).flat}
+        made += sum(map(sys.getsizeof, {id(each): each for each in result.flat if id(each) not in known}.values()))
+    return peak - made, result
 
 
 class Subclass(np.ndarray):
