@@ -320,6 +320,7 @@ PyObject* array_function(PyObject*, PyObject* const* arguments, Py_ssize_t posit
         Ref made[3];
         if (make_arrays({&call.data, &call.indices, &call.updates}, made)) outcome = run(call, result);
     }
+    if (outcome == Outcome::not_plain) outcome = run_on_tensors(call, result);
     if (outcome == Outcome::not_plain)
         return call_python(call.op, "gatherscatter.arrays.convert", name(kernel), arguments, positional, keywords);
     return result;
@@ -348,6 +349,7 @@ PyObject* gather_reduce_function(PyObject*, PyObject* const* arguments, Py_ssize
         for (size_t i = 0; i < bag_input_count; ++i) inputs[i] = &call.inputs[i];
         if (make_arrays(inputs, made)) outcome = run(call, result);
     }
+    if (outcome == Outcome::not_plain) outcome = run_on_tensors(call, result);
     if (outcome == Outcome::not_plain)
         return call_python(call.op, "gatherscatter.functions.gather_reduce", "gather_reduce", arguments, positional,
                            keywords);
@@ -491,6 +493,14 @@ PyObject* apply(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     return result;
 }
 
+PyObject* apply_to_tensors(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
+    Call call;
+    if (!read_apply(arguments, n, call) || !check_effects(call.op, call)) return nullptr;
+    PyObject* result = nullptr;
+    if (run_on_tensors(call, result) == Outcome::not_plain) Py_RETURN_NOTIMPLEMENTED;
+    return result;
+}
+
 template <Kernel kernel>
 PyMethodDef array_method(const char* doc) {
     return {name(kernel), reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(array_function<kernel>)),
@@ -529,6 +539,8 @@ PyMethodDef* array_functions() {
         method("apply_bags", apply_bags<run>, docs::apply_bags),
         method("describe_bags", apply_bags<describe_call>, docs::describe_bags),
         method("apply", apply<run>, docs::apply),
+        method("apply_to_tensors", apply_to_tensors, docs::apply_to_tensors),
+        method("apply_bags_to_tensors", apply_bags<run_on_tensors>, docs::apply_bags_to_tensors),
         method("describe_call", apply<describe_call>, docs::describe_call),
         method("check_call", apply<check_call>, docs::check_call),
         {nullptr, nullptr, 0, nullptr},

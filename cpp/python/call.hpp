@@ -58,6 +58,11 @@ Outcome check_call(const Call&, PyObject*& result);
 Outcome run(const BagCall&, PyObject*& result);
 Outcome describe_call(const BagCall&, PyObject*& facts);
 
+// Run calls on contiguous tensors of PyTorch as new tensors. `not_plain`: a tensor is unusual, something observes it, a
+// gradient would be lost, or anything is wrong.
+Outcome run_on_tensors(const Call&, PyObject*& result);
+Outcome run_on_tensors(const BagCall&, PyObject*& result);
+
 // The same for gather_quantized.
 Outcome run(const QuantizedCall&, PyObject*& result);
 Outcome describe_call(const QuantizedCall&, PyObject*& facts);
@@ -139,8 +144,8 @@ int find_name(PyObject* value, const char* const (&names)[n]) {
 using Function = PyObject*(PyObject* module, PyObject* const* arguments, Py_ssize_t n);
 Function bind_call, make_call_key, run_known_call, plan_call, supports_call, group_call, scatter_groups_call,
     reduce_groups_call, find_bags_call, sum_matches_call, dot_rows_call, resolve_indices_call, copied_call, cast_call,
-    tensor_array_call, set_tensor_types_call, apply_to_tensors_call, apply_bags_to_tensors_call, gather_tree_call,
-    find_bad_indices_call, find_index_hint_call, group_statistic_call, sort_groups_call, find_greatest_label_call;
+    tensor_array_call, register_tensors_call, gather_tree_call, find_bad_indices_call, find_index_hint_call,
+    group_statistic_call, sort_groups_call, find_greatest_label_call;
 PyMethodDef* array_functions();  // also apply and its relatives
 
 // Makes the entry of a function for a list of methods.

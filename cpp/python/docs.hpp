@@ -514,21 +514,21 @@ inline constexpr const char* cast =
     "cast($module, array, dtype, /)\n--\n\nCast numbers to another type, in C order. None if a value does not fit. "
     "NotImplemented if the types are not numbers of the core, or if one of them can't be cast to the other.";
 
-inline constexpr const char* set_tensor_types =
-    "set_tensor_types($module, tensor, parameter, /)\n--\n\n"
-    "Set PyTorch's types of plain tensors. Returns whether they can be read without NumPy's arrays.";
+inline constexpr const char* register_tensors =
+    "register_tensors($module, tensor, parameter, is_observed, is_grad_enabled, /)\n--\n\n"
+    "Set PyTorch's types of plain tensors, and functions that say whether something observes tensors, and whether\n"
+    "gradients are recorded. Returns whether tensors can be read without NumPy's arrays.";
 
 inline constexpr const char* apply_to_tensors =
-    "apply_to_tensors($module, may_have_gradient, op, kernel, data, indices, updates, axis, batch_dims, reduction,\n"
-    "                 include_self, accumulate, mode, negative, out, num_threads, /)\n--\n\n"
-    "`apply` for contiguous tensors of PyTorch, as a new tensor. NotImplemented if a tensor is unusual or anything is\n"
-    "wrong; without `may_have_gradient` also if one requires a gradient.";
+    "apply_to_tensors($module, op, kernel, data, indices, updates, axis, batch_dims, reduction, include_self,\n"
+    "                 accumulate, mode, negative, out, num_threads, /)\n--\n\n"
+    "`apply` for contiguous tensors of PyTorch, as a new tensor. NotImplemented if a tensor is unusual, something\n"
+    "observes it, a gradient would be lost, or anything is wrong.";
 
 inline constexpr const char* apply_bags_to_tensors =
-    "apply_bags_to_tensors($module, may_have_gradient, op, data, indices, offsets, segment_ids, indptr, num_segments,\n"
-    "                      weights, init, reduction, default, accumulate, mode, negative, embedding_rules, out,\n"
-    "                      num_threads, /)\n--\n\n"
-    "`apply_bags` for contiguous tensors of PyTorch. See `apply_to_tensors`.";
+    "apply_bags_to_tensors($module, op, data, indices, offsets, segment_ids, indptr, num_segments, weights, init,\n"
+    "                      reduction, default, accumulate, mode, negative, embedding_rules, out, num_threads, /)\n"
+    "--\n\n`apply_bags` for contiguous tensors of PyTorch. See `apply_to_tensors`.";
 
 inline constexpr const char* tensor_array =
     "tensor_array($module, op, input, tensor, /)\n--\n\nThe memory of a PyTorch tensor as a NumPy array. ValueError if "

@@ -65,9 +65,15 @@ Ref tensor_array(PyObject* op, PyObject* input, PyObject* tensor) {
 
 // ---- Direct calls
 
-// What `set_tensor_types` has set: the types of plain tensors, and their functions of DLPack.
-PyObject* tensor_types[2];
+// What `register_tensors` has set: the types of plain tensors, two functions that say how tensors are used, and the
+// functions of DLPack.
+PyObject *tensor_types[2], *is_observed, *is_grad_enabled;
 const dlpack::ExchangeApi* exchange;
+
+bool is_of_tensor_type(PyObject* object) {
+    PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+    return type == tensor_types[0] || type == tensor_types[1];
+}
 
 bool read_dtype(dlpack::DataType type, DType& dtype, int64_t& item_size) {
     if (type.lanes != 1 || type.bits % 8 != 0) return false;
@@ -106,11 +112,17 @@ struct DirectTensor {
     dlpack::DataType type{};
 };
 
+// Whether calls on this object can be direct. Then `may_have_gradient` says whether gradients are not recorded.
+bool can_be_direct(PyObject* data, bool& may_have_gradient) {
+    if (!exchange || !data || !is_of_tensor_type(data) || !names() || !is_false(Ref(PyObject_CallNoArgs(is_observed))))
+        return false;
+    may_have_gradient = is_false(Ref(PyObject_CallNoArgs(is_grad_enabled)));
+    return true;
+}
+
 // Reads a tensor. False: the call has to go another way. No exception is set.
 bool read_tensor(PyObject* object, bool may_have_gradient, DirectTensor& read) {
-    if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != tensor_types[0] &&
-        reinterpret_cast<PyObject*>(Py_TYPE(object)) != tensor_types[1])
-        return false;
+    if (!is_of_tensor_type(object)) return false;
     if (!may_have_gradient && !is_false(Ref(PyObject_GetAttr(object, names()->requires_grad)))) return false;
     dlpack::Tensor given;
     if (exchange->tensor_from_object(object, &given) != 0) {
@@ -206,9 +218,9 @@ class NewTensor {
 
 bool is_large(int64_t bytes) { return bytes > gil_release_bytes; }
 
-// Returns the result; NotImplemented if the call has to go another way, which raises its errors.
-PyObject* run_direct(const Operation& operation, const DirectTensor& data, const DirectTensor& indices,
-                     const DirectTensor& updates) {
+// Makes the result. `not_plain`: the call has to go another way, which raises its errors.
+Outcome run_direct(const Operation& operation, const DirectTensor& data, const DirectTensor& indices,
+                   const DirectTensor& updates, PyObject*& result) {
     KernelMemory memory{data.memory, indices.memory, {}, updates.memory, nullptr};
     const bool scatter = is_scatter(operation.kernel);
     Plan plan;
@@ -217,7 +229,7 @@ PyObject* run_direct(const Operation& operation, const DirectTensor& data, const
         (scatter && (updates.tensor.dtype != data.tensor.dtype || updates.type.code != data.type.code ||
                      updates.type.bits != data.type.bits)) ||
         plan_kernel(operation, data.tensor, indices.tensor, updates.tensor, plan))
-        Py_RETURN_NOTIMPLEMENTED;
+        return Outcome::not_plain;
     NewTensor out(output_shape(operation, data.tensor, plan), data);
     memory.out = out.memory();
     const int64_t item_size = data.tensor.item_size;
@@ -226,12 +238,13 @@ PyObject* run_direct(const Operation& operation, const DirectTensor& data, const
     bool good = false;
     if (!run_part(is_large(saturating_add(moved, (scatter ? data.tensor.bytes() : 0) + indices.tensor.bytes())), true,
                   width * item_size, [&] { good = run_kernel(operation, plan, data.tensor, indices.tensor, memory); }))
-        return nullptr;
-    if (!good) Py_RETURN_NOTIMPLEMENTED;
-    return out.release();
+        return Outcome::failed;
+    if (!good) return Outcome::not_plain;
+    result = out.release();
+    return result ? Outcome::done : Outcome::failed;
 }
 
-PyObject* run_direct(const BagCall& call, const DirectTensor (&given)[bag_input_count]) {
+Outcome run_direct(const BagCall& call, const DirectTensor (&given)[bag_input_count], PyObject*& result) {
     BagTensors tensors;
     const void* memory[bag_input_count] = {};
     for (size_t i = 0; i < bag_input_count; ++i) {
@@ -241,7 +254,7 @@ PyObject* run_direct(const BagCall& call, const DirectTensor (&given)[bag_input_
     }
     BagPlan plan;
     if (!have_fitting_types(tensors, call) || plan_bags(tensors, call, call.num_segments, plan))
-        Py_RETURN_NOTIMPLEMENTED;
+        return Outcome::not_plain;
     const GatherReduceInputs inputs = inputs_of(tensors, plan, memory);
     const Tensor& data = tensors[BagInput::data];
     GatherReduce& bags = plan.call;
@@ -251,18 +264,19 @@ PyObject* run_direct(const BagCall& call, const DirectTensor (&given)[bag_input_
     const bool were_unknown = bags.bags == unknown_bags;
     FoundBags found;
     BagFault fault = BagFault::none;
-    if (bags.width == 0) Py_RETURN_NOTIMPLEMENTED;
-    if (!run_part(large, true, 8, [&] { fault = find_bags(bags, inputs, found); })) return nullptr;
-    if (fault != BagFault::none || (were_unknown && set_bags(tensors, bags.bags, plan))) Py_RETURN_NOTIMPLEMENTED;
+    if (bags.width == 0) return Outcome::not_plain;
+    if (!run_part(large, true, 8, [&] { fault = find_bags(bags, inputs, found); })) return Outcome::failed;
+    if (fault != BagFault::none || (were_unknown && set_bags(tensors, bags.bags, plan))) return Outcome::not_plain;
     const int64_t size = saturating_multiply(count_elements(plan.output), data.item_size);
-    if (were_unknown && size > checked_result_bytes) Py_RETURN_NOTIMPLEMENTED;  // the other way checks the size
+    if (were_unknown && size > checked_result_bytes) return Outcome::not_plain;  // the other way checks the size
     NewTensor out(plan.output, given[0]);
     const bool is_large_result = is_large(size);
     if (!run_part(large || is_large_result, true, row_size,
                   [&] { fault = reduce_found(bags, inputs, found, out.memory()); }))
-        return nullptr;
-    if (fault != BagFault::none) Py_RETURN_NOTIMPLEMENTED;
-    return out.release();
+        return Outcome::failed;
+    if (fault != BagFault::none) return Outcome::not_plain;
+    result = out.release();
+    return result ? Outcome::done : Outcome::failed;
 }
 
 }  // namespace
@@ -274,9 +288,9 @@ PyObject* tensor_array_call(PyObject*, PyObject* const* arguments, Py_ssize_t n)
     return nullptr;
 }
 
-// set_tensor_types(Tensor, Parameter)
-PyObject* set_tensor_types_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
-    if (n != 2) return refuse("set_tensor_types() wants two types");
+// register_tensors(Tensor, Parameter, is_observed, is_grad_enabled)
+PyObject* register_tensors_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
+    if (n != 4) return refuse("register_tensors() wants two types and two functions");
     const Ref capsule(PyObject_GetAttrString(arguments[0], "__dlpack_c_exchange_api__"));
     if (!capsule) PyErr_Clear();  // PyTorch is older than 2.10
     void* const given = capsule ? PyCapsule_GetPointer(capsule.get(), "dlpack_exchange_api") : nullptr;
@@ -284,48 +298,42 @@ PyObject* set_tensor_types_call(PyObject*, PyObject* const* arguments, Py_ssize_
     auto* api = static_cast<const dlpack::ExchangeApi*>(given);
     while (api && api->version.major > 1) api = api->previous;
     exchange = api && api->version.major == 1 && api->tensor_from_object ? api : nullptr;
-    for (int i = 0; i < 2; ++i) Py_XSETREF(tensor_types[i], Py_NewRef(arguments[i]));
+    PyObject** const known[] = {&tensor_types[0], &tensor_types[1], &is_observed, &is_grad_enabled};
+    for (int i = 0; i < 4; ++i) Py_XSETREF(*known[i], Py_NewRef(arguments[i]));
     return PyBool_FromLong(exchange != nullptr);
 }
 
-// The array functions on plain tensors: the arguments of `apply` and `apply_bags`, after whether tensors may have
-// gradients, which are then lost.
-PyObject* apply_to_tensors_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
-    if (!exchange || !names() || n != 15) Py_RETURN_NOTIMPLEMENTED;
-    const bool may_have_gradient = arguments[0] == Py_True;
-    Call call;
-    if (!read_apply(arguments + 1, n - 1, call)) return nullptr;
-    if (!check_effects(call.op, call)) return nullptr;
+Outcome run_on_tensors(const Call& call, PyObject*& result) {
+    bool may_have_gradient = false;
     DirectTensor data, indices, updates;
-    if (call.out || !read_tensor(call.data, may_have_gradient, data) ||
+    if (call.out || !can_be_direct(call.data, may_have_gradient) || !read_tensor(call.data, may_have_gradient, data) ||
         !read_tensor(call.indices, may_have_gradient, indices) ||
         (call.updates && !read_tensor(call.updates, may_have_gradient, updates)))
-        Py_RETURN_NOTIMPLEMENTED;
+        return Outcome::not_plain;
     const ScopedThreadLimit threads(call.threads);
     const ScopedDenormals denormals;
     try {
-        return run_direct(call, data, indices, updates);
+        return run_direct(call, data, indices, updates, result);
     } catch (const std::bad_alloc&) {
-        Py_RETURN_NOTIMPLEMENTED;
+        return Outcome::not_plain;
     }
 }
 
-PyObject* apply_bags_to_tensors_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
-    if (!exchange || !names() || n != 18) Py_RETURN_NOTIMPLEMENTED;
-    const bool may_have_gradient = arguments[0] == Py_True;
-    BagCall call;
-    if (!read_apply_bags(arguments + 1, n - 1, call)) return nullptr;
+Outcome run_on_tensors(const BagCall& call, PyObject*& result) {
+    const bool is_zero = !call.empty || (PyLong_CheckExact(call.empty) && PyObject_Not(call.empty));
+    bool may_have_gradient = false;
+    if (call.out || call.table.scales || call.inputs[static_cast<size_t>(BagInput::init)] || !is_zero ||
+        !can_be_direct(call.inputs[0], may_have_gradient))
+        return Outcome::not_plain;
     DirectTensor tensors[bag_input_count];
     for (size_t i = 0; i < bag_input_count; ++i)
-        if (call.inputs[i] && !read_tensor(call.inputs[i], may_have_gradient, tensors[i])) Py_RETURN_NOTIMPLEMENTED;
-    const bool is_zero = PyLong_CheckExact(call.empty) && PyObject_Not(call.empty);
-    if (!call.inputs[0] || call.inputs[static_cast<size_t>(BagInput::init)] || !is_zero) Py_RETURN_NOTIMPLEMENTED;
+        if (call.inputs[i] && !read_tensor(call.inputs[i], may_have_gradient, tensors[i])) return Outcome::not_plain;
     const ScopedThreadLimit threads(call.threads);
     const ScopedDenormals denormals;
     try {
-        return run_direct(call, tensors);
+        return run_direct(call, tensors, result);
     } catch (const std::bad_alloc&) {
-        Py_RETURN_NOTIMPLEMENTED;
+        return Outcome::not_plain;
     }
 }
 

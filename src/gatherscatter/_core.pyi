@@ -196,9 +196,10 @@ def find_index_hint(
 def resolve_indices(tuples: np.ndarray, dims: tuple[int, ...], mode: str, negative: bool, /) -> np.ndarray | None: ...
 def copied(array: np.ndarray, dtype: np.dtype[Any], /) -> np.ndarray: ...
 def cast(array: np.ndarray, dtype: np.dtype[Any], /) -> Any: ...
-def set_tensor_types(tensor: type, parameter: type, /) -> bool: ...
+def register_tensors(
+    tensor: type, parameter: type, is_observed: Callable[[], bool], is_grad_enabled: Callable[[], bool], /
+) -> bool: ...
 def apply_to_tensors(
-    may_have_gradient: bool,
     op: str,
     kernel: str,
     data: Any,
@@ -216,7 +217,6 @@ def apply_to_tensors(
     /,
 ) -> Any: ...
 def apply_bags_to_tensors(
-    may_have_gradient: bool,
     op: str,
     data: Any,
     indices: Any | None,

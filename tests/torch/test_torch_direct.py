@@ -12,6 +12,7 @@ from torch import Tensor
 import gatherscatter as gs
 import gatherscatter.torch as gst
 from gatherscatter import _core
+from gatherscatter.arrays import interop
 from gatherscatter.torch import bags, functions
 from tests.support.devices import only_core
 
@@ -60,24 +61,27 @@ def direct(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     return record
 
 
-def general(call: Callable[[Tensor], Tensor], table: Tensor, monkeypatch: pytest.MonkeyPatch) -> Tensor:
+def general(call: Callable[[Tensor], Tensor], table: Tensor) -> Tensor:
     """Return the result of the general way."""
-    with monkeypatch.context() as patch:
-        patch.setattr(functions, "is_observed", lambda: True)
+    types = Tensor, torch.nn.Parameter
+    _core.register_tensors(*types, lambda: True, torch.is_grad_enabled)
+    try:
         return call(table)
+    finally:
+        _core.register_tensors(*types, interop.is_observed, torch.is_grad_enabled)
 
 
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize(
     "dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int64, torch.uint8]
 )
-def test_results(name: str, dtype: Any, direct: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results(name: str, dtype: Any, direct: list[bool]) -> None:
     if name == "weights" and not dtype.is_floating_point:
         pytest.skip("weights are floats here")
     table = TABLE.to(dtype)
     found = CALLS[name](table)
     assert direct == [True]
-    expected = general(CALLS[name], table, monkeypatch)
+    expected = general(CALLS[name], table)
     assert (found.dtype, found.shape, found.is_contiguous()) == (dtype, expected.shape, True)
     assert torch.equal(found, expected)
     # The result is a tensor like any other, with memory of its own.
@@ -102,12 +106,12 @@ class Named(Tensor):
 
 @pytest.mark.parametrize("kind", UNUSUAL)
 @pytest.mark.parametrize("name", CALLS)
-def test_unusual_tensors(name: str, kind: str, direct: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unusual_tensors(name: str, kind: str, direct: list[bool]) -> None:
     table = UNUSUAL[kind]()
     found = CALLS[name](table)
     assert True not in direct
     plain = torch.empty(table.shape).copy_(table)
-    assert torch.equal(torch.empty(found.shape).copy_(found), general(CALLS[name], plain, monkeypatch))
+    assert torch.equal(torch.empty(found.shape).copy_(found), general(CALLS[name], plain))
 
 
 def test_tensors_without_memory_and_negated_integers(direct: list[bool]) -> None:
@@ -157,6 +161,62 @@ def test_errors_are_those_of_the_array_function(name: str) -> None:
                 call(damaged)
             kinds.append((type(caught.value), str(caught.value)))
         assert kinds[0] == kinds[1]
+
+
+ARRAY_CALLS: dict[str, Callable[[Tensor], Tensor]] = {
+    "gather": lambda t: gs.gather(t, ROWS, 0, mode="raise", num_threads=1),
+    "gather_elements": lambda t: gs.gather_elements(t, COLUMN.expand(3, 3).contiguous(), 0),
+    "gather_nd": lambda t: gs.gather_nd(t, COLUMN),
+    "scatter_update": lambda t: gs.scatter_update(t, ROWS, NEW.to(t.dtype), reduction="mean", include_self=False),
+    "scatter_elements": lambda t: gs.scatter_elements(t, COLUMN, NEW[:, :1].to(t.dtype).contiguous()),
+    "scatter_nd": lambda t: gs.scatter_nd(t, COLUMN, updates=NEW.to(t.dtype), reduction="max"),
+    "indptr": lambda t: gs.gather_reduce(t, ROWS, indptr=torch.tensor([0, 1, 3]), default=0),
+    "segment_ids": lambda t: gs.gather_reduce(t, ROWS, segment_ids=torch.tensor([1, 0, 1]), reduction="max"),
+    "default": lambda t: gs.gather_reduce(t, ROWS, offsets=torch.tensor([0, 0]), default=7),
+}
+
+
+@pytest.mark.parametrize("name", ARRAY_CALLS)
+def test_array_functions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    call = ARRAY_CALLS[name]
+    expected = {dtype: general(call, TABLE.to(dtype)) for dtype in TYPES}
+    plain = {kind: make() for kind, make in UNUSUAL.items()}
+    expected |= {kind: general(call, torch.empty(each.shape).copy_(each)) for kind, each in plain.items()}
+    leaf = TABLE.clone().requires_grad_()
+    with pytest.raises(TypeError, match="data has a gradient, which would be lost"):
+        call(leaf)
+    for kind, each in plain.items():
+        assert torch.equal(torch.empty(expected[kind].shape).copy_(call(each)), expected[kind])
+    assert torch.equal(gs.gather(TABLE, [2, 0, 2]), TABLE[ROWS])  # a list has no kind
+    with pytest.raises(TypeError, match=r"indices is a NumPy array; convert one of them"):
+        gs.gather(TABLE, ROWS.numpy())
+    kinds = []
+    for damaged in (TABLE[:2], TABLE[:2].as_subclass(Named)):
+        with pytest.raises(gs.OpError) as caught:
+            call(damaged)
+        kinds.append((type(caught.value), str(caught.value)))
+    assert kinds[0] == kinds[1]
+    if name != "default":  # the core alone gives the results
+        monkeypatch.setattr(interop, "to_numpy_arguments", None)
+        monkeypatch.setattr("gatherscatter.functions.gather_reduce.to_numpy_arguments", None)
+    with torch.no_grad():
+        assert torch.equal(call(leaf), expected[torch.float32])
+    for dtype in TYPES:
+        found = call(TABLE.to(dtype))
+        assert (found.dtype, found.is_contiguous()) == (dtype, True)
+        assert torch.equal(found, expected[dtype])
+
+
+@pytest.mark.filterwarnings("ignore")  # from the compiler
+def test_array_functions_in_modes() -> None:
+    with pytest.raises(TypeError, match=r"use gatherscatter\.torch in transformed and traced code"):
+        torch.vmap(lambda t: gs.gather(t, ROWS))(TABLE[None])
+    dual = torch.autograd.forward_ad
+    with dual.dual_level():
+        assert torch.equal(gs.gather(TABLE, ROWS), TABLE[ROWS])
+    assert torch.equal(torch.compile(lambda t: gs.gather(t, ROWS) + 1, backend="eager")(TABLE), TABLE[ROWS] + 1)
+    with pytest.raises(TypeError, match="meta"):
+        gs.gather(TABLE.to("meta"), ROWS.to("meta"))
 
 
 def test_freed_storages() -> None:

@@ -105,11 +105,14 @@ def _refuse_mixture(op: str, first: str, kind: Kind, name: str, other: Kind) -> 
     raise OpTypeError(text, op=op, input=name)
 
 
+_WITHOUT_KIND = (int, float, complex, str, bytes, list, tuple, np.generic, type(None))
+
+
 def kind_of(value: Any) -> Kind | None:
     """Return the kind of an array, or None for values without a kind."""
     if isinstance(value, np.ndarray):
         return NUMPY
-    if value is None or isinstance(value, int | float | complex | bool | str | bytes | list | tuple | np.generic):
+    if isinstance(value, _WITHOUT_KIND):
         return None
     torch, jax, dask = sys.modules.get("torch"), sys.modules.get("jax"), sys.modules.get("dask.array")
     if torch is not None and isinstance(value, torch.Tensor):
@@ -138,12 +141,40 @@ def _torch_types() -> dict[Any, np.dtype[Any]]:
     return {getattr(torch, name): np.dtype(getattr(ml_dtypes, name)) for name in names if hasattr(torch, name)}
 
 
+def is_transformed() -> bool:
+    """Whether the compiler of PyTorch or a transformation of `torch.func` is active."""
+    torch: Any = sys.modules["torch"]
+    return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()  # type: ignore[no-any-return]
+
+
+def is_observed() -> bool:
+    """Whether the compiler, a transformation, forward mode or a mode of the dispatcher is active, or a test is."""
+    torch: Any = sys.modules["torch"]
+    return (
+        USES_TORCH_OPERATORS
+        or is_transformed()
+        or torch._C._len_torch_dispatch_stack() > 0
+        or torch.autograd.forward_ad._current_level >= 0
+    )
+
+
+@cache
+def register_tensors() -> None:
+    """Let the core run calls on plain tensors of PyTorch without NumPy's arrays."""
+    torch: Any = sys.modules["torch"]
+    _core.register_tensors(torch.Tensor, torch.nn.Parameter, is_observed, torch.is_grad_enabled)
+
+
 def _take_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
+    register_tensors()
+    with suppress(TypeError, RuntimeError):  # PyTorch refuses every tensor that is not plain
+        array = tensor_array(op, name, tensor)
+        if name == "out" and 0 in array.strides:
+            _refuse_special_view(op, tensor)
+        return array
     if name == "out":
         check_tensor(op, name, tensor)
         _refuse_special_view(op, tensor)
-    with suppress(TypeError, RuntimeError):  # PyTorch refuses every tensor that is not plain
-        return tensor_array(op, name, tensor)
     return _take_unusual_tensor(op, name, tensor)
 
 

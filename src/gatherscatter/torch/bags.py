@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from gatherscatter import _core
+from gatherscatter.arrays.interop import is_transformed
 from gatherscatter.errors import make_error
 from gatherscatter.functions import bag_gradients
 from gatherscatter.torch import batching, functions
@@ -76,11 +77,11 @@ def call_directly(
     reduction: str, default: complex, accumulate: str, mode: str, num_threads: int | None,
 ) -> Tensor | None:  # fmt: skip
     """Run a call on plain tensors that nothing observes or differentiates. None: it has to go another way."""
-    if functions.is_observed():
+    if torch.compiler.is_compiling():  # it does not trace calls of the core
         return None
     made = _core.apply_bags_to_tensors(
-        not torch.is_grad_enabled(), _OP, data, indices, offsets, segment_ids, indptr, num_segments, weights, None,
-        reduction, default, accumulate, mode, True, False, None, num_threads,
+        _OP, data, indices, offsets, segment_ids, indptr, num_segments, weights, None, reduction, default, accumulate,
+        mode, True, False, None, num_threads,
     )  # fmt: skip
     return None if made is NotImplemented else made
 
@@ -200,7 +201,7 @@ class _GatherReduce(Function):
         # With mode="fill", row 0 holds zeros, for members whose index is out of range.
         extra = int(mode == "fill")
         count = ctx.shape[0] + extra
-        if named is not None and not extra and not functions.is_transformed() and is_checked(named, count):
+        if named is not None and not extra and not is_transformed() and is_checked(named, count):
             rows = named
         else:
             rows = _take(torch.arange(extra, count, device=grad.device), named, mode=mode, **threads)

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.autograd import Function, forward_ad
 
 from gatherscatter import _core
-from gatherscatter.arrays.interop import TORCH, USES_TORCH_OPERATORS, check_layout, is_plain_tensor
+from gatherscatter.arrays.interop import TORCH, check_layout, is_plain_tensor, is_transformed
 from gatherscatter.arrays.kinds import check_kind, describe_object
 from gatherscatter.errors import OpTypeError
 from gatherscatter.torch.batching import with_batch_columns
@@ -60,20 +60,13 @@ def call_directly(
     num_threads: int | None = None,
 ) -> Tensor | None:
     """Run a call on plain tensors that nothing observes or differentiates. None: it has to go another way."""
-    if is_observed():
+    if torch.compiler.is_compiling():  # it does not trace calls of the core
         return None
     made = _core.apply_to_tensors(
-        not torch.is_grad_enabled(), name, name, data, indices, updates, axis, batch_dims, reduction, include_self,
-        accumulate, mode, True, None, num_threads,
+        name, name, data, indices, updates, axis, batch_dims, reduction, include_self, accumulate, mode, True, None,
+        num_threads,
     )  # fmt: skip
     return None if made is NotImplemented else made
-
-
-def is_observed() -> bool:
-    """Whether the compiler, a transformation, forward mode or a mode of the dispatcher is active, or a test is."""
-    if USES_TORCH_OPERATORS:
-        return True
-    return is_transformed() or torch._C._len_torch_dispatch_stack() > 0 or forward_ad._current_level >= 0
 
 
 def call(function: Any, name: str, inputs: Mapping[str, Tensor | None], options: dict[str, Any]) -> Tensor:
@@ -95,11 +88,6 @@ def call(function: Any, name: str, inputs: Mapping[str, Tensor | None], options:
 def apply(function: Any, *inputs: Any) -> Any:
     """Apply a Function. Without transformations, use its plain form: PyTorch does not inspect its signature."""
     return (function if is_transformed() else function.plain).apply(*inputs)
-
-
-def is_transformed() -> bool:
-    """Whether the compiler or a transformation of `torch.func` is active."""
-    return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
 
 
 def check_tensors(op: str, out: Any = None, **tensors: Any) -> None:

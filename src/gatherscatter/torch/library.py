@@ -16,13 +16,13 @@ from torch import Tensor
 
 from gatherscatter import _core
 from gatherscatter._core import tensor_array
-from gatherscatter.arrays.interop import USES_TORCH_OPERATORS
+from gatherscatter.arrays.interop import USES_TORCH_OPERATORS, register_tensors
 from gatherscatter.errors import OpTypeError
 from gatherscatter.specs.table import slots_shape
 from gatherscatter.torch import batching
 from gatherscatter.torch.device import kernels
 
-_core.set_tensor_types(Tensor, torch.nn.Parameter)
+register_tensors()
 
 Kernel = Callable[..., Tensor]
 KERNELS: dict[str, Kernel] = {}

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gatherscatter.arrays.interop import check_layout
+from gatherscatter.arrays.interop import check_layout, is_transformed
 from gatherscatter.errors import OpIndexError, OpValueError
 from gatherscatter.torch import functions
 from gatherscatter.torch.segment.checks import (
@@ -112,7 +112,7 @@ def gather_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None) -> Tensor
     count = int(indptr.flatten()[-1]) if indptr.numel() else 0
     _check_values(op, indptr, count)
     check_result(op, (*src.shape[:dim], count, *src.shape[dim + 1 :]), src, "indptr", indptr, "")
-    if not functions.is_transformed():
+    if not is_transformed():
         _check_ends(op, indptr, count)
     return _gather(op, src, _segments(indptr, count), out)
 
@@ -201,7 +201,7 @@ def _expand_indptr(op: str, src: Tensor, indptr: Tensor, out: Tensor | None) -> 
 
 def _check_values(op: str, indptr: Tensor, count: int) -> None:
     """Raise IndexError unless pointers ascend within ``count``. In traced programs their values are unknown."""
-    if functions.is_transformed() or not indptr.numel():
+    if is_transformed() or not indptr.numel():
         return
     outside = (indptr < 0) | (indptr > count)
     if bool(outside.any()):
