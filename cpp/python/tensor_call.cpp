@@ -112,12 +112,14 @@ struct DirectTensor {
     dlpack::DataType type{};
 };
 
-// Whether calls on this object can be direct. Then `may_have_gradient` says whether gradients are not recorded.
-bool can_be_direct(PyObject* data, bool& may_have_gradient) {
-    if (!exchange || !data || !is_of_tensor_type(data) || !names() || !is_false(Ref(PyObject_CallNoArgs(is_observed))))
-        return false;
+// `done`: calls on this object can be direct, and `may_have_gradient` says whether gradients are not recorded.
+Outcome check_use(PyObject* data, bool& may_have_gradient) {
+    if (!exchange || !data || !is_of_tensor_type(data) || !names()) return Outcome::not_plain;
+    const Ref observed(PyObject_CallNoArgs(is_observed));
+    if (!observed && !PyErr_ExceptionMatches(PyExc_Exception)) return Outcome::failed;  // an interrupt
+    if (!is_false(observed)) return Outcome::not_plain;
     may_have_gradient = is_false(Ref(PyObject_CallNoArgs(is_grad_enabled)));
-    return true;
+    return Outcome::done;
 }
 
 // Reads a tensor. False: the call has to go another way. No exception is set.
@@ -306,8 +308,9 @@ PyObject* register_tensors_call(PyObject*, PyObject* const* arguments, Py_ssize_
 Outcome run_on_tensors(const Call& call, PyObject*& result) {
     bool may_have_gradient = false;
     DirectTensor data, indices, updates;
-    if (call.out || !can_be_direct(call.data, may_have_gradient) || !read_tensor(call.data, may_have_gradient, data) ||
-        !read_tensor(call.indices, may_have_gradient, indices) ||
+    const Outcome use = call.out ? Outcome::not_plain : check_use(call.data, may_have_gradient);
+    if (use != Outcome::done) return use;
+    if (!read_tensor(call.data, may_have_gradient, data) || !read_tensor(call.indices, may_have_gradient, indices) ||
         (call.updates && !read_tensor(call.updates, may_have_gradient, updates)))
         return Outcome::not_plain;
     const ScopedThreadLimit threads(call.threads);
@@ -322,9 +325,10 @@ Outcome run_on_tensors(const Call& call, PyObject*& result) {
 Outcome run_on_tensors(const BagCall& call, PyObject*& result) {
     const bool is_zero = !call.empty || (PyLong_CheckExact(call.empty) && PyObject_Not(call.empty));
     bool may_have_gradient = false;
-    if (call.out || call.table.scales || call.inputs[static_cast<size_t>(BagInput::init)] || !is_zero ||
-        !can_be_direct(call.inputs[0], may_have_gradient))
+    if (call.out || call.table.scales || call.inputs[static_cast<size_t>(BagInput::init)] || !is_zero)
         return Outcome::not_plain;
+    const Outcome use = check_use(call.inputs[0], may_have_gradient);
+    if (use != Outcome::done) return use;
     DirectTensor tensors[bag_input_count];
     for (size_t i = 0; i < bag_input_count; ++i)
         if (call.inputs[i] && !read_tensor(call.inputs[i], may_have_gradient, tensors[i])) return Outcome::not_plain;

@@ -61,10 +61,10 @@ def direct(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     return record
 
 
-def general(call: Callable[[Tensor], Tensor], table: Tensor) -> Tensor:
+def general(call: Callable[[Tensor], Tensor], table: Tensor, is_observed: Callable[[], bool] = lambda: True) -> Tensor:
     """Return the result of the general way."""
     types = Tensor, torch.nn.Parameter
-    _core.register_tensors(*types, lambda: True, torch.is_grad_enabled)
+    _core.register_tensors(*types, is_observed, torch.is_grad_enabled)
     try:
         return call(table)
     finally:
@@ -217,6 +217,19 @@ def test_array_functions_in_modes() -> None:
     assert torch.equal(torch.compile(lambda t: gs.gather(t, ROWS) + 1, backend="eager")(TABLE), TABLE[ROWS] + 1)
     with pytest.raises(TypeError, match="meta"):
         gs.gather(TABLE.to("meta"), ROWS.to("meta"))
+
+
+@pytest.mark.parametrize("call", [CALLS["gather"], CALLS["offsets"], ARRAY_CALLS["gather"], ARRAY_CALLS["indptr"]])
+def test_an_interrupt_is_not_lost(call: Callable[[Tensor], Tensor]) -> None:
+    def interrupt() -> bool:
+        raise KeyboardInterrupt
+
+    def fail() -> bool:
+        raise AttributeError
+
+    with pytest.raises(KeyboardInterrupt):
+        general(call, TABLE, interrupt)
+    assert torch.equal(general(call, TABLE, fail), call(TABLE))
 
 
 def test_freed_storages() -> None:
