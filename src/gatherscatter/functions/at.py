@@ -70,6 +70,7 @@ def at(data: Any) -> At:
 class At:
     """An array without a key yet. Use `at` to make one."""
 
+    __slots__ = ("_data",)
     __iter__ = __contains__ = None  # Python would call __getitem__ without end
 
     def __init__(self, data: Any) -> None:
@@ -104,6 +105,8 @@ def _refuse_in_place(operator: str, method: str) -> Callable[[Any, Any], NoRetur
 
 class Place:
     """Some elements of an array. Every method returns ``out``, or a new array of the same library as data."""
+
+    __slots__ = ("_data", "_key")
 
     def __init__(self, data: Any, key: tuple[Any, ...]) -> None:
         self._data, self._key = data, key
@@ -336,7 +339,10 @@ def _read_common_key(data: Any, key: tuple[Any, ...]) -> tuple[np.ndarray, int |
     if not key or type(data) is not np.ndarray or data.dtype.kind not in "biufc":
         return None
     last = key[-1]
-    if _is_integer(last):
+    if type(last) is np.ndarray:
+        if last.ndim == 0:
+            return None
+    elif _is_integer(last):
         last = np.asarray(last)
     elif type(last) is list and len(key) == 1:
         try:
@@ -344,11 +350,12 @@ def _read_common_key(data: Any, key: tuple[Any, ...]) -> tuple[np.ndarray, int |
             last = np.asarray(last)
         except (OpTypeError, ValueError):  # a masked array in the list, or lists of different lengths
             return None
-    elif type(last) is not np.ndarray or last.ndim == 0:
+    else:
         return None
-    if last.dtype.kind == "b" and len(key) == 1:
+    kind = last.dtype.kind
+    if kind == "b" and len(key) == 1:
         return (np.array(last.nonzero()).T, None) if last.shape == data.shape[: last.ndim] else None
-    if last.dtype.kind not in "iu":
+    if kind not in "iu":
         return None
     if len(key) == 1:
         return last, 0
