@@ -72,9 +72,7 @@ def general(call: Callable[[Tensor], Tensor], table: Tensor, is_observed: Callab
 
 
 @pytest.mark.parametrize("name", CALLS)
-@pytest.mark.parametrize(
-    "dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int64, torch.uint8]
-)
+@pytest.mark.parametrize("dtype", TYPES)
 def test_results(name: str, dtype: Any, direct: list[bool]) -> None:
     if name == "weights" and not dtype.is_floating_point:
         pytest.skip("weights are floats here")
