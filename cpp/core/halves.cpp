@@ -2,10 +2,6 @@
 
 #include "machine.hpp"
 
-#ifdef GS_F16C
-#include <immintrin.h>
-#endif
-
 namespace gs {
 
 #ifdef GS_F16C

@@ -10,6 +10,7 @@
 
 // Marks functions that use the processor's conversions.
 #if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
 #define GS_F16C __attribute__((target("avx,f16c")))
 #endif
 

@@ -3,6 +3,9 @@
 #include <cstdlib>
 #include <string_view>
 
+#ifdef GS_VERSIONS
+#include <immintrin.h>
+#endif
 #if defined(__APPLE__)
 #include <sys/sysctl.h>
 #elif defined(__unix__)

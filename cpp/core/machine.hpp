@@ -15,7 +15,7 @@
 #endif
 #if defined(__x86_64__) || defined(_M_X64)
 #define GS_X86_64
-#include <immintrin.h>
+#include <emmintrin.h>
 #elif defined(__aarch64__) && defined(__GNUC__)
 #define GS_NEON
 #include <arm_neon.h>
