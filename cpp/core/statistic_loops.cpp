@@ -51,8 +51,10 @@ void add_run(typename S::Slot& slot, const T* x, int64_t first, R* out) {
     } else {
         typename S::Slot part[parts];
         for (typename S::Slot& each : part) each = without_members<S>(slot);
-        for (int64_t k = 0; k < size; ++k)
+        for (int64_t k = 0; k < size; ++k) {
+            GS_UNROLL_ALL
             for (int64_t p = 0; p < parts; ++p) add_member<S>(part[p], x, p * size + k, first + p * size + k, out);
+        }
         for (const typename S::Slot& each : part) S::merge(slot, each);
     }
 }
@@ -77,14 +79,127 @@ GS_LOOP bool are_equal(const int64_t* labels) {
     return differences == 0;
 }
 
-// Adds the members of a share, if there is one column. False: a label is bad, or the call has to stop. Other threads
-// may change labels. Each loop therefore reads a label once and checks what it has read. Guesses about labels choose
-// the loop.
+// The members of a block in one column: those with the numbers i to i + n. `x`: their values.
+struct LabelBlock {
+    const int64_t* labels;
+    const std::byte* x;
+    int64_t i, n;
+};
+// The members of a block that are in a share, with their labels. `far`: slots are prefetched.
+struct PickedMembers {
+    int64_t row[block], at[block], n;
+    bool far;
+};
+
+// The loops that add members of a statistic. They do not know how members are found.
+struct AddLoops {
+    int64_t slot_size, value_size, result_size;  // result_size: of running statistics
+    bool reads_values, runs;
+    // Adds a block of members of the group r.
+    void (*add_run)(std::byte* slots, const LabelBlock&, int64_t r, std::byte* out);
+    // Adds members whose labels have been checked.
+    void (*add_picked)(std::byte* slots, const LabelBlock&, const PickedMembers&, std::byte* out);
+    // Adds members and checks their labels. False: a label is bad.
+    bool (*add_close)(std::byte* slots, const LabelBlock&, uint64_t groups, bool has_runs, std::byte* out);
+    // Adds values to rows of slots. Those of the member position[k] are x[at[k]] and the next ones.
+    void (*add_rows)(std::byte* slots, const std::byte* x, int64_t stride, int64_t width, const int64_t* row,
+                     const int64_t* at, const int64_t* position, int64_t n, std::byte* out);
+};
+
+template <class S>
+typename S::Slot* slots_of(std::byte* slots) {
+    return reinterpret_cast<typename S::Slot*>(slots);
+}
+template <class S>
+const typename S::Slot* slots_of(const std::byte* slots) {
+    return reinterpret_cast<const typename S::Slot*>(slots);
+}
+
 template <class S, class T, class R>
-bool add_by_label(const LabeledValues& all, const StatisticShare& share, typename S::Slot* slots, R* out) {
+void add_run_of(std::byte* slots, const LabelBlock& members, int64_t r, std::byte* out) {
+    add_run<S>(slots_of<S>(slots)[r], reinterpret_cast<const T*>(members.x), members.i, reinterpret_cast<R*>(out));
+}
+
+template <class S, class T, class R>
+void add_picked(std::byte* all_slots, const LabelBlock& members, const PickedMembers& picked, std::byte* results) {
+    typename S::Slot* const slots = slots_of<S>(all_slots);
+    const T* const x = reinterpret_cast<const T*>(members.x);
+    R* const out = reinterpret_cast<R*>(results);
+    const int64_t kept = picked.n, i = members.i;
+    for (int64_t k = 0; k < kept; ++k) {
+        if (picked.far) prefetch(slots + picked.row[std::min(k + slot_lookahead, kept - 1)]);
+        add_member<S>(slots[picked.row[k]], x, picked.at[k], i + picked.at[k], out);
+    }
+}
+
+// Other threads may change labels. Each loop therefore reads a label once and checks what it has read.
+template <class S, class T, class R>
+bool add_close(std::byte* all_slots, const LabelBlock& members, uint64_t groups, bool has_runs, std::byte* results) {
     using Slot = typename S::Slot;
-    T buffer[block];
+    Slot* const slots = slots_of<S>(all_slots);
+    const T* const x = reinterpret_cast<const T*>(members.x);
+    R* const out = reinterpret_cast<R*>(results);
+    const int64_t *const labels = members.labels, n = members.n, i = members.i;
+    const auto is_bad = [groups](int64_t r) { return static_cast<uint64_t>(r) >= groups; };
+    int64_t k = 0;
+    if (has_runs) {
+        // The slot of a run of members stays in registers.
+        while (k < n) {
+            const int64_t r = read_once(labels[k]);
+            if (is_bad(r)) return false;
+            Slot slot = slots[r];
+            do add_member<S>(slot, x, k, i + k, out);
+            while (++k < n && read_once(labels[k]) == r);
+            slots[r] = slot;
+        }
+        return true;
+    }
+    constexpr int64_t at_once = 4;
+    for (; k + at_once <= n; k += at_once) {
+        int64_t r[at_once];
+        bool bad = false;
+        GS_UNROLL_ALL
+        for (int64_t j = 0; j < at_once; ++j) {
+            r[j] = read_once(labels[k + j]);
+            bad |= is_bad(r[j]);
+        }
+        if (bad) return false;
+        GS_UNROLL_ALL
+        for (int64_t j = 0; j < at_once; ++j) add_member<S>(slots[r[j]], x, k + j, i + k + j, out);
+    }
+    for (; k < n; ++k) {
+        const int64_t r = read_once(labels[k]);
+        if (is_bad(r)) return false;
+        add_member<S>(slots[r], x, k, i + k, out);
+    }
+    return true;
+}
+
+template <class S, class T, class R>
+GS_LOOP void add_rows(std::byte* slots, const std::byte* x, int64_t stride, int64_t width, const int64_t* row,
+                      const int64_t* at, const int64_t* position, int64_t n, std::byte* results) {
+    [[maybe_unused]] R* const out = reinterpret_cast<R*>(results);
+    for (int64_t k = 0; k < n; ++k) {
+        typename S::Slot* const slot = slots_of<S>(slots) + row[k] * stride;
+        const T* const values = reinterpret_cast<const T*>(x) + at[k];
+        const int64_t i = position[k];
+        for (int64_t c = 0; c < width; ++c) {
+            if constexpr (has_only_labels<S>)
+                S::add(slot[c], T{}, i);
+            else
+                S::add(slot[c], values[c], i);
+            if constexpr (runs<S>) out[i * stride + c] = S::output(slot[c]);
+        }
+    }
+}
+
+// Adds the members of a share, if there is one column. False: a label is bad, or the call has to stop. Guesses about
+// labels choose the loop.
+bool add_by_label(const LabeledValues& all, const StatisticShare& share, std::byte* slots, const AddLoops& loops,
+                  std::byte* out) {
+    alignas(16) std::byte buffer[block * 16];
     int64_t widened[block];
+    PickedMembers picked;
     const bool is_wide = all.labels.type() == IndexType::int64;
     const auto equal = version<are_equal>();
     const StoredValues stored = all.stored;
@@ -92,8 +207,9 @@ bool add_by_label(const LabeledValues& all, const StatisticShare& share, typenam
     const auto is_bad = [groups](int64_t r) { return static_cast<uint64_t>(r) >= groups; };
     const bool filters = share.groups.size() < all.call.groups;
     const auto first = static_cast<uint64_t>(share.groups.first), size = static_cast<uint64_t>(share.groups.size());
-    const int64_t slot_bytes = all.slots() * static_cast<int64_t>(sizeof(Slot));
-    const bool far = slot_bytes > core_cache_bytes, near = slot_bytes <= first_cache_bytes;
+    const int64_t slot_bytes = all.slots() * loops.slot_size;
+    picked.far = slot_bytes > core_cache_bytes;
+    const bool near = slot_bytes <= first_cache_bytes;
     int64_t next;
     for (int64_t i = share.members.first; i < share.members.last; i = next) {
         if (i / block % 16 == 0 && should_stop()) return false;
@@ -104,120 +220,63 @@ bool add_by_label(const LabeledValues& all, const StatisticShare& share, typenam
             labels = reinterpret_cast<const int64_t*>(all.labels.at(i));
         else if (!all.labels.resolve(i, n, widened))
             return false;
-        const T* const x = has_only_labels<S> ? nullptr : stored.read(i, n, buffer);
+        const std::byte* const x = loops.reads_values ? stored.read(i, n, buffer, loops.value_size) : nullptr;
         const auto repeats = [labels](int64_t k) { return labels[k] == labels[k + 1]; };
         const bool has_runs = n >= min_run_elements && repeats(n / 3) && repeats(n / 2);
         if (!near && !has_runs) {
             if (is_wide) prefetch_block(all.labels.at(i), n * 8, index_lookahead_bytes);
-            if (x && x != buffer)
-                prefetch_block(reinterpret_cast<const std::byte*>(x), n * static_cast<int64_t>(sizeof(T)),
-                               updates_lookahead_bytes);
+            if (x && x != buffer) prefetch_block(x, n * loops.value_size, updates_lookahead_bytes);
         }
+        const LabelBlock members{labels, x, i, n};
         if (has_runs && n == block && labels[0] == labels[n - 1] && equal(labels)) {
             const int64_t r = read_once(labels[0]);
             if (is_bad(r)) return false;
-            if (r >= share.groups.first && r < share.groups.last) add_run<S>(slots[r], x, i, out);
-        } else if (filters) {
+            if (r >= share.groups.first && r < share.groups.last) loops.add_run(slots, members, r, out);
+        } else if (filters || (picked.far && !has_runs)) {
             // The order of labels is unpredictable, so the loop that finds the members has no branch.
-            int64_t row[block], at[block], kept = 0;
+            int64_t kept = 0;
             bool good = true;
             for (int64_t k = 0; k < n; ++k) {
                 const int64_t r = read_once(labels[k]);
                 good &= !is_bad(r);
-                row[kept] = r;
-                at[kept] = k;
+                picked.row[kept] = r;
+                picked.at[kept] = k;
                 kept += static_cast<uint64_t>(r) - first < size;
             }
             if (!good) return false;
-            for (int64_t k = 0; k < kept; ++k) {
-                if (far) prefetch(slots + row[std::min(k + slot_lookahead, kept - 1)]);
-                add_member<S>(slots[row[k]], x, at[k], i + at[k], out);
-            }
-        } else if (has_runs) {
-            // The slot of a run of members stays in registers.
-            for (int64_t k = 0; k < n;) {
-                const int64_t r = read_once(labels[k]);
-                if (is_bad(r)) return false;
-                Slot slot = slots[r];
-                do add_member<S>(slot, x, k, i + k, out);
-                while (++k < n && read_once(labels[k]) == r);
-                slots[r] = slot;
-            }
-        } else if (far) {
-            for (int64_t k = 0; k < n; ++k) {
-                const auto ahead = static_cast<uint64_t>(labels[std::min(k + slot_lookahead, n - 1)]);
-                prefetch_ahead<Cache::first>(reinterpret_cast<const std::byte*>(slots),
-                                             static_cast<int64_t>(ahead * sizeof(Slot)));
-                const int64_t r = read_once(labels[k]);
-                if (is_bad(r)) return false;
-                add_member<S>(slots[r], x, k, i + k, out);
-            }
-        } else {
-            constexpr int64_t at_once = 4;
-            int64_t k = 0;
-            for (; k + at_once <= n; k += at_once) {
-                int64_t r[at_once];
-                bool bad = false;
-                GS_UNROLL_ALL
-                for (int64_t j = 0; j < at_once; ++j) {
-                    r[j] = read_once(labels[k + j]);
-                    bad |= is_bad(r[j]);
-                }
-                if (bad) return false;
-                GS_UNROLL_ALL
-                for (int64_t j = 0; j < at_once; ++j) add_member<S>(slots[r[j]], x, k + j, i + k + j, out);
-            }
-            for (; k < n; ++k) {
-                const int64_t r = read_once(labels[k]);
-                if (is_bad(r)) return false;
-                add_member<S>(slots[r], x, k, i + k, out);
-            }
+            picked.n = kept;
+            loops.add_picked(slots, members, picked, out);
+        } else if (!loops.add_close(slots, members, groups, has_runs, out)) {
+            return false;
         }
     }
     return true;
 }
 
-// Adds values to rows of slots. Those of the member position[k] are x[at[k]] and the next ones. Running statistics also
-// write results.
-template <class S, class T, class R>
-GS_LOOP void add_rows(typename S::Slot* slots, const T* x, int64_t stride, int64_t width, const int64_t* row,
-                      const int64_t* at, const int64_t* position, int64_t n, R* out) {
-    for (int64_t k = 0; k < n; ++k) {
-        typename S::Slot* const slot = slots + row[k] * stride;
-        const T* const values = x + at[k];
-        const int64_t i = position[k];
-        for (int64_t c = 0; c < width; ++c) {
-            S::add(slot[c], values[c], i);
-            if constexpr (runs<S>) out[i * stride + c] = S::output(slot[c]);
-        }
-    }
-}
-
-// The same as add_by_label for several columns, and for labels that can be skipped.
-template <class S, class T, class R>
-bool add_blocks(const LabeledValues& all, const StatisticShare& share, typename S::Slot* slots, R* out) {
+// The same for several columns, and for labels that can be skipped.
+bool add_blocks(const LabeledValues& all, const StatisticShare& share, std::byte* slots, const AddLoops& loops,
+                std::byte* out) {
     const GroupStatistic& call = all.call;
     const StoredValues stored = all.stored;
-    const int64_t columns = call.columns;
+    const int64_t columns = call.columns, value_size = loops.value_size;
     const bool filters = share.groups.size() < call.groups || all.labels.may_skip();
-    const auto results = [out](int64_t column) { return runs<S> ? out + column : nullptr; };
-    constexpr auto loop = add_rows<S, T, R>;
-    const auto add = float_version<loop>();
+    const auto results = [&](int64_t column) { return loops.runs ? out + column * loops.result_size : nullptr; };
     int64_t row[block], position[block], at[block];
-    T buffer[block];
+    alignas(16) std::byte buffer[block * 16];
     for (int64_t i = share.members.first; i < share.members.last; i += block) {
         int64_t n = std::min(block, share.members.last - i);
         if (!all.labels.resolve(i, n, row)) return false;
-        const T* const x = columns > 1 || has_only_labels<S> ? nullptr : stored.read(i, n, buffer);
+        const std::byte* const x = columns > 1 || !loops.reads_values ? nullptr : stored.read(i, n, buffer, value_size);
         for (int64_t k = 0; k < n; ++k) position[k] = i + k;
         if (filters) n = keep_members(share.groups, n, row, position);
         if (columns == 1) {
-            for (int64_t k = 0; k < n; ++k) add_member<S>(slots[row[k]], x, position[k] - i, position[k], out);
-        } else if (!stored.widen) {
+            for (int64_t k = 0; k < n; ++k) at[k] = position[k] - i;
+            loops.add_rows(slots, x, 1, 1, row, at, position, n, out);
+        } else if (!stored.widen || !loops.reads_values) {
             for (int64_t k = 0; k < n; ++k) at[k] = position[k] * columns;
             const int64_t c = share.columns.first;
-            add(slots + c, stored.read<T>(c, 0, nullptr), columns, share.columns.size(), row, at, position, n,
-                results(c));
+            loops.add_rows(slots + c * loops.slot_size, stored.values ? stored.values + c * value_size : nullptr,
+                           columns, share.columns.size(), row, at, position, n, results(c));
         } else {
             for (int64_t c = share.columns.first; c < share.columns.last; c += block) {
                 // As many rows as the buffer has room for are read at a time.
@@ -226,11 +285,12 @@ bool add_blocks(const LabeledValues& all, const StatisticShare& share, typename 
                 for (int64_t k = 0; k < n; k += rows) {
                     const int64_t m = std::min(rows, n - k);
                     if (width == columns && !filters)
-                        stored.read(position[k] * columns, m * columns, buffer);
+                        stored.read(position[k] * columns, m * columns, buffer, value_size);
                     else
                         for (int64_t r = 0; r < m; ++r)
-                            stored.read(position[k + r] * columns + c, width, buffer + at[r]);
-                    add(slots + c, buffer, columns, width, row + k, at, position + k, m, results(c));
+                            stored.read(position[k + r] * columns + c, width, buffer + at[r] * value_size, value_size);
+                    loops.add_rows(slots + c * loops.slot_size, buffer, columns, width, row + k, at, position + k, m,
+                                   results(c));
                 }
             }
         }
@@ -240,19 +300,10 @@ bool add_blocks(const LabeledValues& all, const StatisticShare& share, typename 
 
 // Adds the members of a share to their slots. Running statistics write their results. False: a label is bad, or the
 // call has to stop.
-template <class S, class T, class R>
-bool add_members(const LabeledValues& all, const StatisticShare& share, typename S::Slot* slots, R* out) {
-    if (all.call.columns == 1 && !all.labels.may_skip()) return add_by_label<S, T>(all, share, slots, out);
-    return add_blocks<S, T>(all, share, slots, out);
-}
-
-template <class S>
-typename S::Slot* slots_of(std::byte* slots) {
-    return reinterpret_cast<typename S::Slot*>(slots);
-}
-template <class S>
-const typename S::Slot* slots_of(const std::byte* slots) {
-    return reinterpret_cast<const typename S::Slot*>(slots);
+bool add_members(const LabeledValues& all, const StatisticShare& share, std::byte* slots, const AddLoops& loops,
+                 std::byte* out) {
+    const bool by_label = all.call.columns == 1 && !all.labels.may_skip();
+    return (by_label ? add_by_label : add_blocks)(all, share, slots, loops, out);
 }
 
 template <class S>
@@ -289,7 +340,11 @@ void finish_slots(const std::byte* slots, Range range, const std::byte* fill, st
 
 template <class S, class T, class R>
 bool add_to_slots(const LabeledValues& all, const StatisticShare& share, std::byte* slots, std::byte* out) {
-    return add_members<S, T>(all, share, slots_of<S>(slots), reinterpret_cast<R*>(out));
+    constexpr auto rows = add_rows<S, T, R>;
+    const AddLoops loops{
+        sizeof(typename S::Slot), sizeof(T),           sizeof(R),          !has_only_labels<S>,  runs<S>,
+        add_run_of<S, T, R>,      add_picked<S, T, R>, add_close<S, T, R>, float_version<rows>()};
+    return add_members(all, share, slots, loops, out);
 }
 
 // Loops without results. Running statistics write results of type R while members are added.
@@ -329,21 +384,29 @@ StatisticLoops loops_of(Statistic statistic) {
     }
     using Least = std::conditional_t<skips, RunningExtremumOfNumbers<T, false>, RunningExtremum<T, false>>;
     using Greatest = std::conditional_t<skips, RunningExtremumOfNumbers<T, true>, RunningExtremum<T, true>>;
+    // Some statistics read only labels. Those of integers of the same size have the same bits.
+    if constexpr (skips || std::same_as<T, int32_t>) {
+        if (statistic == Statistic::count) return make_loops<Rule<Count<T>>, T>();
+        if (statistic == Statistic::occupied) return make_loops<Rule<Occupied<T>>, T>();
+    }
+    if constexpr (!std::same_as<T, uint64_t>) {
+        switch (statistic) {
+            case Statistic::sum: return make_loops<Rule<Sum<T>>, T>();
+            case Statistic::prod: return make_loops<Rule<Product<T>>, T>();
+            case Statistic::any: return make_loops<Rule<Truth<T, false>>, T>();
+            case Statistic::all: return make_loops<Rule<Truth<T, true>>, T>();
+            case Statistic::cumsum: return make_loops<Rule<Running<Sum<T>, T>>, T>();
+            case Statistic::cumprod: return make_loops<Rule<Running<Product<T>, T>>, T>();
+            default: break;
+        }
+    }
     switch (statistic) {
-        case Statistic::count: return make_loops<Rule<Count<T>>, T>();
-        case Statistic::occupied: return make_loops<Rule<Occupied<T>>, T>();
-        case Statistic::sum: return make_loops<Rule<Sum<T>>, T>();
-        case Statistic::prod: return make_loops<Rule<Product<T>>, T>();
         case Statistic::sum_of_squares: return make_loops<Rule<SumOfSquares<T>>, T>();
         case Statistic::mean: return make_loops<Rule<Mean<T>>, T>();
         case Statistic::min: return make_loops<Rule<Extremum<T, false>>, T>();
         case Statistic::max: return make_loops<Rule<Extremum<T, true>>, T>();
         case Statistic::argmin: return make_loops<Rule<PositionOfExtremum<T, false>>, T>();
         case Statistic::argmax: return make_loops<Rule<PositionOfExtremum<T, true>>, T>();
-        case Statistic::any: return make_loops<Rule<Truth<T, false>>, T>();
-        case Statistic::all: return make_loops<Rule<Truth<T, true>>, T>();
-        case Statistic::cumsum: return make_loops<Rule<Running<Sum<T>, T>>, T>();
-        case Statistic::cumprod: return make_loops<Rule<Running<Product<T>, T>>, T>();
         case Statistic::cummin: return make_loops<Least, T>();
         case Statistic::cummax: return make_loops<Greatest, T>();
         default: return {};
@@ -388,7 +451,7 @@ DeviationLoops deviation_loops_of() {
 
 template <class T>
 constexpr bool is_computed = std::same_as<T, int32_t> || std::same_as<T, int64_t> || std::same_as<T, uint64_t> ||
-                             std::same_as<T, float> || std::same_as<T, double> || Complex<T>;
+                             std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, complex128>;
 
 }  // namespace
 
@@ -402,11 +465,27 @@ DType computed_type(DType values) {
         case DType::uint32: return DType::int64;
         case DType::float16:
         case DType::bfloat16: return DType::float32;
+        case DType::complex64: return DType::complex128;
         default: return values;
     }
 }
 
 StatisticLoops statistic_loops(Statistic statistic, DType computed, bool skip_nan) {
+    switch (statistic) {
+        case Statistic::count:
+        case Statistic::occupied:
+            if (!skip_nan) return loops_of<int32_t, KeepAll>(statistic);
+            break;
+        case Statistic::sum:
+        case Statistic::prod:
+        case Statistic::any:
+        case Statistic::all:
+        case Statistic::cumsum:
+        case Statistic::cumprod:
+            if (computed == DType::uint64) return loops_of<int64_t, KeepAll>(statistic);
+            break;
+        default: break;
+    }
     return visit(computed, StatisticLoops{}, [=]<class T>(std::type_identity<T>) -> StatisticLoops {
         if constexpr (!is_computed<T>)
             return {};

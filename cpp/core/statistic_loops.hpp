@@ -30,12 +30,11 @@ struct StoredValues {
     int64_t size;  // of a value
 
     StoredValues from(int64_t i) const { return {values ? values + i * size : nullptr, widen, size}; }
-    // Returns the values i to i + n. `buffer` must have room for them.
-    template <class T>
-    const T* read(int64_t i, int64_t n, T* buffer) const {
-        if (!widen) return reinterpret_cast<const T*>(values) + i;
+    // Returns the values i to i + n, as numbers of `wide` bytes. `buffer` must have room for them.
+    const std::byte* read(int64_t i, int64_t n, std::byte* buffer, int64_t wide) const {
+        if (!widen) return values + i * size;
         for (int64_t k = 0; k < n; k += cast_block)
-            (void)widen(values + (i + k) * size, reinterpret_cast<std::byte*>(buffer + k), std::min(cast_block, n - k));
+            (void)widen(values + (i + k) * size, buffer + k * wide, std::min(cast_block, n - k));
         return buffer;
     }
 };
