@@ -16,6 +16,7 @@ struct BagRows {
     const std::byte* zeros;  // the values of member -1 in the columns of a loop, or null
     const CodedRows* coded;  // of a quantized table, instead of data
     bool prefetch;           // whether to prefetch rows
+    bool rounds;             // whether sums of halves are rounded after each step
 };
 
 // The range of bags and members that one call of a loop reduces.
@@ -40,7 +41,11 @@ struct BagLoops {
 };
 
 // Returns the loops for this processor. There are none for exact sums, for weighted integers, or for weighted members
-// with a reduction other than a sum. For the rows of a quantized table, there are loops for sums.
-BagLoops bag_loops(const Combine&, bool weighted, bool coded);
+// with a reduction other than a sum.
+BagLoops bag_loops(const Combine&, bool weighted);
+BagLoops float_bag_loops(const Combine&, bool weighted);  // the part of bag_loops() for floats and halves
+
+// The same for the rows of a quantized table. There are loops for sums.
+BagLoops coded_bag_loops(const Combine&, bool weighted);
 
 }  // namespace gs

@@ -121,7 +121,7 @@ struct Method {
 
     static BagLoops choose_loops(const Bags& bags, const SourceRows& rows, const Combine& combine) {
         if (combine.include_self || (rows.decoder && !rows.decoder->coded())) return {};
-        return bag_loops(combine, bags.weights != nullptr, rows.decoder != nullptr);
+        return (rows.decoder ? coded_bag_loops : bag_loops)(combine, bags.weights != nullptr);
     }
 
     // Runs f(worker, task) for all tasks. Each worker runs one task after the other. False: a call of f has returned
@@ -253,7 +253,8 @@ bool reduce_bags(const Bags& bags, const SourceRows& rows, int64_t width, const 
         const int64_t row_bytes = coded ? coded->row_bytes : width * size;
         // Members and results take much of the cache, too.
         const bool prefetch = saturating_multiply(rows.count, row_bytes) > core_cache_bytes / 4;
-        const BagRows source{rows.data, rows.count, width * size, zeros.get(), coded, prefetch};
+        const BagRows source{
+            rows.data, rows.count, width * size, zeros.get(), coded, prefetch, combine.accumulate == Accumulate::step};
         return reduce_directly(bags, source, method, empty, out, combine);
     }
     if (!combine.include_self)
