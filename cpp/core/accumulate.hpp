@@ -12,9 +12,9 @@
 namespace gs {
 
 // Adds updates to long sums. If a sum is not known, its place holds the number of its long sum.
-template <bool negative>
 struct AddToLongSums {
     void* long_sums;
+    bool negative;
 
     template <class T>
     static constexpr bool supports = true;
@@ -24,7 +24,7 @@ struct AddToLongSums {
         const int64_t number = a.known() ? -1 : number_of(a.mark());
         if (number < 0) return a;
         auto& sum = static_cast<typename A::Long*>(long_sums)[number];
-        if constexpr (negative)
+        if (negative)
             sum.subtract(u.element());
         else
             sum.add(u.element());
@@ -34,8 +34,8 @@ struct AddToLongSums {
 
 template <class Op>
 Op make_op(const Combine& combine) {
-    if constexpr (requires { Op{combine.long_sums}; })
-        return Op{combine.long_sums};
+    if constexpr (std::same_as<Op, AddToLongSums>)
+        return {combine.long_sums, combine.reduction == Reduction::sub};
     else
         return Op{};
 }
@@ -62,7 +62,7 @@ auto visit_sum(Accumulate accumulate, F& f) {
     if constexpr (Float<T>) {
         const std::type_identity<typename SumTypes<T>::Sum> exact;
         if (accumulate == Accumulate::exact) return f(type, exact, Op{});
-        if (accumulate == Accumulate::long_sums) return f(type, exact, AddToLongSums<std::same_as<Op, Sub>>{});
+        if (accumulate == Accumulate::long_sums) return f(type, exact, AddToLongSums{});
     }
     return f(type, type, Op{});
 }
@@ -100,15 +100,22 @@ template <class R, class F>
 R visit_combine(const Combine& combine, R otherwise, F&& f) {
     const Accumulate accumulate = combine.accumulate;
     return visit(combine.dtype, otherwise, [&]<class T>(std::type_identity<T>) -> R {
-        switch (combine.reduction) {
-            case Reduction::add: return visit_sum<Wrapping<T>, Add>(accumulate, f);
-            case Reduction::sub: return visit_sum<Wrapping<T>, Sub>(accumulate, f);
-            case Reduction::mul: return visit_product<Wrapping<T>>(accumulate, f);
-            case Reduction::min: return visit_extremum<T, Min>(otherwise, f);
-            case Reduction::max: return visit_extremum<T, Max>(otherwise, f);
-            case Reduction::mean: return visit_mean<T>(accumulate, otherwise, f);
-            default: return otherwise;
-        }
+        if constexpr (std::same_as<T, boolean>) {  // sums and products are maxima and minima
+            if (combine.reduction == Reduction::none) return otherwise;
+            if (combine.reduction == Reduction::sub) return visit_sum<T, Sub>(accumulate, f);
+            if (combine.reduction == Reduction::mean) return visit_mean<T>(accumulate, otherwise, f);
+            const bool is_or = combine.reduction == Reduction::add || combine.reduction == Reduction::max;
+            return is_or ? visit_extremum<T, Max>(otherwise, f) : visit_extremum<T, Min>(otherwise, f);
+        } else
+            switch (combine.reduction) {
+                case Reduction::add: return visit_sum<Wrapping<T>, Add>(accumulate, f);
+                case Reduction::sub: return visit_sum<Wrapping<T>, Sub>(accumulate, f);
+                case Reduction::mul: return visit_product<Wrapping<T>>(accumulate, f);
+                case Reduction::min: return visit_extremum<T, Min>(otherwise, f);
+                case Reduction::max: return visit_extremum<T, Max>(otherwise, f);
+                case Reduction::mean: return visit_mean<T>(accumulate, otherwise, f);
+                default: return otherwise;
+            }
     });
 }
 

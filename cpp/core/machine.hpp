@@ -32,6 +32,15 @@ namespace gs {
 #define GS_LOOP inline
 #endif
 
+// Marks a function that is never inlined, so that the loops that call it stay short.
+#if defined(__GNUC__)
+#define GS_NO_INLINE [[gnu::noinline]]
+#elif defined(_MSC_VER)
+#define GS_NO_INLINE __declspec(noinline)
+#else
+#define GS_NO_INLINE
+#endif
+
 #if defined(__x86_64__) && defined(__GNUC__)
 #define GS_VERSIONS
 #define GS_AVX2 __attribute__((target("avx2,bmi,bmi2,f16c")))
