@@ -1,7 +1,9 @@
 // The reductions as stateless functors f(a, u), where a is the current element and u is the update.
 #pragma once
 
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 
 #include "dtype.hpp"
@@ -74,6 +76,12 @@ struct Mul {
     }
 };
 
+// Returns u or a, without a branch and without a copy of an object. Compilers turn only this into vectors.
+template <Half T>
+T choose(bool first, T u, T a) {
+    return std::bit_cast<T>(first ? std::bit_cast<uint16_t>(u) : std::bit_cast<uint16_t>(a));
+}
+
 // NaN from either side is kept. Of two equal values, the current one is kept.
 struct Min {
     template <class T>
@@ -82,7 +90,7 @@ struct Min {
     template <class T>
     T operator()(T a, T u) const {
         if constexpr (Half<T>)
-            return (u.rank() < a.rank() && !a.is_nan()) || u.is_nan() ? u : a;
+            return choose(((u.rank() < a.rank()) & !a.is_nan()) | u.is_nan(), u, a);
         else if constexpr (Float<T>) {
             const T chosen = u < a ? u : a;  // a separate variable makes this one instruction, without a branch
             return u != u ? u : chosen;
@@ -100,7 +108,7 @@ struct Max {
     template <class T>
     T operator()(T a, T u) const {
         if constexpr (Half<T>)
-            return (u.rank() > a.rank() && !a.is_nan()) || u.is_nan() ? u : a;
+            return choose(((u.rank() > a.rank()) & !a.is_nan()) | u.is_nan(), u, a);
         else if constexpr (Float<T>) {
             const T chosen = u > a ? u : a;  // a separate variable makes this one instruction, without a branch
             return u != u ? u : chosen;
