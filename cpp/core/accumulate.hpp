@@ -67,12 +67,10 @@ auto visit_sum(Accumulate accumulate, F& f) {
     return f(type, type, Op{});
 }
 
-// Means are sums. Integers are summed in a type that holds any sum of them. Booleans have no mean.
-template <class T, class R, class F>
-R visit_mean(Accumulate accumulate, R otherwise, F& f) {
-    if constexpr (std::same_as<T, boolean>)
-        return otherwise;
-    else if constexpr (Integer<T>)
+// Means are sums. Integers are summed in a type that holds any sum of them.
+template <class T, class F>
+auto visit_mean(Accumulate accumulate, F& f) {
+    if constexpr (Integer<T>)
         return f(std::type_identity<T>{}, std::type_identity<MeanSum<T>>{}, Add{});
     else {
         if constexpr (std::floating_point<T>)
@@ -100,22 +98,26 @@ template <class R, class F>
 R visit_combine(const Combine& combine, R otherwise, F&& f) {
     const Accumulate accumulate = combine.accumulate;
     return visit(combine.dtype, otherwise, [&]<class T>(std::type_identity<T>) -> R {
-        if constexpr (std::same_as<T, boolean>) {  // sums and products are maxima and minima
-            if (combine.reduction == Reduction::none) return otherwise;
-            if (combine.reduction == Reduction::sub) return visit_sum<T, Sub>(accumulate, f);
-            if (combine.reduction == Reduction::mean) return visit_mean<T>(accumulate, otherwise, f);
-            const bool is_or = combine.reduction == Reduction::add || combine.reduction == Reduction::max;
-            return is_or ? visit_extremum<T, Max>(otherwise, f) : visit_extremum<T, Min>(otherwise, f);
-        } else
+        if constexpr (std::same_as<T, boolean>) {  // sums and products are maxima and minima; there is no mean
+            switch (combine.reduction) {
+                case Reduction::add:
+                case Reduction::max: return visit_extremum<T, Max>(otherwise, f);
+                case Reduction::mul:
+                case Reduction::min: return visit_extremum<T, Min>(otherwise, f);
+                case Reduction::sub: return visit_sum<T, Sub>(accumulate, f);
+                default: return otherwise;
+            }
+        } else {
             switch (combine.reduction) {
                 case Reduction::add: return visit_sum<Wrapping<T>, Add>(accumulate, f);
                 case Reduction::sub: return visit_sum<Wrapping<T>, Sub>(accumulate, f);
                 case Reduction::mul: return visit_product<Wrapping<T>>(accumulate, f);
                 case Reduction::min: return visit_extremum<T, Min>(otherwise, f);
                 case Reduction::max: return visit_extremum<T, Max>(otherwise, f);
-                case Reduction::mean: return visit_mean<T>(accumulate, otherwise, f);
+                case Reduction::mean: return visit_mean<T>(accumulate, f);
                 default: return otherwise;
             }
+        }
     });
 }
 

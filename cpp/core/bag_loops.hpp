@@ -37,15 +37,15 @@ using ReduceColumns = bool (*)(const Bags&, const BagRange&, const BagRows&, int
 // column.
 struct BagLoops {
     int64_t columns = 0;  // the columns of the first loop; 0: there are no loops
-    std::array<ReduceColumns, 11> loop{};
+    std::array<ReduceColumns, 9> loop{};
 };
 
 // Returns the loops for this processor. There are none for exact sums, for weighted integers, or for weighted members
-// with a reduction other than a sum.
+// with a reduction other than a sum. On x86-64 without AVX2, there are none for halves.
 BagLoops bag_loops(const Combine&, bool weighted);
-BagLoops float_bag_loops(const Combine&, bool weighted);  // the part of bag_loops() for floats and halves
+BagLoops float_bag_loops(const Combine&, bool weighted);  // those of floats and halves, which take as long to compile
 
-// The same for the rows of a quantized table. There are loops for sums.
+// The same for the rows of a quantized table. There are loops for sums. On x86-64, they need AVX2.
 BagLoops coded_bag_loops(const Combine&, bool weighted);
 
 }  // namespace gs

@@ -15,18 +15,14 @@ class CodedColumns {
     };
     static constexpr bool are_coded = true;
     static constexpr int64_t bytes = n;  // at most
-    // Whether a loop with weights also runs without them. Roundings of halves take longer than a branch that is always
-    // the same, so there are fewer loops.
-    static constexpr bool may_have_weights = Half<T>;
     // Whether add_row() can add to sums of type S, in vectors of `converts` floats. If not, use load_row().
     template <class S, int64_t converts>
     static constexpr bool has_add_row = has_code_vectors && std::floating_point<S> && converts > 0 && n >= converts;
 
-    CodedColumns(const BagRows& rows, int64_t column, bool has_weights)
+    CodedColumns(const BagRows& rows, int64_t column)
         : rows_(*rows.coded),
           shift_(std::countr_zero(static_cast<unsigned>(rows_.type.per_byte))),
           zero_(rows_.type.zero + rows_.flip),
-          has_weights_(has_weights),
           rounds_(rows.rounds) {
         const int64_t number = column / static_cast<int64_t>(sizeof(T));
         first_block_ = number / rows_.block;
@@ -128,17 +124,11 @@ class CodedColumns {
 
     template <bool weighted, class N, class V>
     GS_LOOP void add_vector(N numbers, float factor, V& sums) const {
-        if constexpr (!Half<T>) {
-            if constexpr (weighted) numbers *= factor;
-            add_converted(sums, numbers);
-        } else {
-            if (has_weights_) {
-                numbers *= factor;
-                round_vector(numbers);
-            }
-            sums += numbers;
+        if constexpr (weighted) numbers *= factor;
+        if constexpr (weighted && Half<T>) round_vector(numbers);
+        add_converted(sums, numbers);
+        if constexpr (Half<T>)
             if (rounds_) round_vector(sums);
-        }
     }
 
     template <class V>
@@ -193,8 +183,7 @@ class CodedColumns {
     CodedRows rows_;  // its codes begin at the first column, and its scales at the block of that column
     int shift_;       // bytes = codes >> shift
     int zero_;        // the zero point of tables without zero points, plus `flip`
-    bool has_weights_;
-    bool rounds_;  // whether sums of halves are rounded after each step
+    bool rounds_;     // whether sums of halves are rounded after each step
     int64_t first_block_;
     int64_t block_[steps];  // the block of each step, counted from first_block_
     bool is_one_block_;
@@ -203,17 +192,18 @@ class CodedColumns {
 }  // namespace
 
 BagLoops coded_bag_loops(const Combine& combine, bool weighted) {
-    return visit_combine(
-        combine, BagLoops{}, [=]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
-            if constexpr (!std::same_as<Op, Add> || requires(A a) { a.known(); } || Counted<A>)
-                return BagLoops{};
-            else if constexpr (Half<T>)
-                return loops_of<T, T, Op, true, CodedColumns>();
-            else if constexpr (std::same_as<T, float>)
-                return weighted ? loops_of<T, A, Op, true, CodedColumns>() : loops_of<T, A, Op, false, CodedColumns>();
-            else
-                return BagLoops{};
-        });
+    return visit_combine(combine, BagLoops{},
+                         [=]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
+                             if constexpr (!std::same_as<Op, Add> || requires(A a) { a.known(); } || Counted<A>)
+                                 return BagLoops{};
+                             else if constexpr (std::same_as<T, float> || Half<T>) {
+                                 // Whether sums of halves are rounded is not a constant of a loop.
+                                 using Sums = std::conditional_t<Half<T>, T, A>;
+                                 return weighted ? loops_of<T, Sums, Op, true, CodedColumns>()
+                                                 : loops_of<T, Sums, Op, false, CodedColumns>();
+                             } else
+                                 return BagLoops{};
+                         });
 }
 
 }  // namespace gs

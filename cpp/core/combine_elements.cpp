@@ -131,8 +131,8 @@ GS_LOOP void combine_runs(const Updates& u, const Share&, const Combine& combine
     }
 }
 
-// Combines all rows of one element.
-template <class T, class A, class Op>
+// Combines all rows of one element. `counts`: visits may be counted.
+template <class T, class A, class Op, bool counts>
 void combine_all_elements(const Updates& u, const Share& share, const Combine& combine) {
     if constexpr (!std::derived_from<Op, Set>)
         if (are_runs(u.rows)) {
@@ -149,7 +149,7 @@ void combine_all_elements(const Updates& u, const Share& share, const Combine& c
     int64_t* __restrict visits = u.visits;
     const auto apply = [&](int64_t row, T update) {
         const A value = accumulate_as<A>(update), combined = op(out[row], value);
-        out[row] = visits && visits[row]++ == 0 && !include_self ? value : combined;
+        out[row] = counts && visits && visits[row]++ == 0 && !include_self ? value : combined;
     };
     const int64_t n = u.rows.n;
     constexpr int64_t at_once = 4, per_line = line_size / static_cast<int64_t>(sizeof(T));
@@ -161,7 +161,7 @@ void combine_all_elements(const Updates& u, const Share& share, const Combine& c
             for (int64_t j = 0; j < at_once; ++j) {
                 const int64_t next = rows[std::min(i + j + lookahead, u.rows.known - 1)];
                 prefetch(out + next);
-                if (visits) prefetch(visits + next);
+                if (counts && visits) prefetch(visits + next);
             }
         else if constexpr (std::same_as<Op, PrefetchAndSet>)
             for (int64_t j = 0; j < at_once; ++j) prefetch(out + rows[i + j]);
@@ -251,11 +251,13 @@ void combine_all_float16(const Updates& u, const Share&, const Combine&) {
 
 template <class T, class A, class Op>
 ApplyRows element_applier(const ApplyOptions& options) {
-    if constexpr (std::same_as<Op, AddToLongSums>) return combine_elements<T, A, Op>;
     if (!options.all) return combine_elements<T, A, Op>;
     if constexpr (std::same_as<T, float16> && std::same_as<A, float16> && !Selection<Op>)
         if (has_f16c() && !options.counted) return combine_all_float16<Op>;
-    return combine_all_elements<T, A, Op>;
+    // The branch that counts is always the same, so other types than halves have one loop.
+    if constexpr (Half<T>)
+        if (!options.counted) return combine_all_elements<T, A, Op, false>;
+    return combine_all_elements<T, A, Op, true>;
 }
 
 // Null: there is no loop for this size.

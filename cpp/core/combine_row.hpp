@@ -14,6 +14,7 @@
 #include "vectors.hpp"
 
 namespace gs {
+namespace {  // each file that includes this has its own loops
 
 // The updates whose rows are in a share: own[0] to own[n - 1]. Those behind them, up to own[known - 1], are only
 // prefetched.
@@ -129,13 +130,13 @@ GS_LOOP void combine_row(T* __restrict out, const T* __restrict updates, int64_t
 }
 #endif
 
-// Combines a few elements. It is no part of the loops, which would become long.
+// Combines a few elements. This is a separate function, so that the loops stay short.
 template <class T, class A, class Op>
 GS_NO_INLINE void combine_few(A* __restrict out, const T* __restrict updates, int64_t n, Op op) {
     for (int64_t i = 0; i < n; ++i) out[i] = op(out[i], accumulate_as<A>(updates[i]));
 }
 
-// For processors without conversions.
+// The same for a row, for processors without F16C.
 template <class Op>
 GS_NO_INLINE void combine_pieces(float16* out, const float16* updates, int64_t n, Op op) {
     constexpr int64_t piece = halves_per_piece, few = 8;
@@ -151,6 +152,7 @@ GS_NO_INLINE void combine_pieces(float16* out, const float16* updates, int64_t n
     combine_few(out + first, updates + first, n - first, op);
 }
 
+// Copies a row into sums.
 template <class T, class A>
 GS_NO_INLINE void copy_row_as(A* __restrict out, const T* __restrict updates, int64_t n) {
     for (int64_t w = 0; w < n; ++w) out[w] = accumulate_as<A>(updates[w]);
@@ -174,6 +176,8 @@ GS_LOOP void combine_row(A* __restrict out, const T* __restrict updates, int64_t
         if (first < n) combine_few(out + first, updates + first, n - first, op);
     }
 }
+
+}  // namespace
 
 // Combines single elements (combine_elements.cpp). Null: elements of this size are set as rows.
 ApplyRows element_applier(const Combine&, const ApplyOptions&);

@@ -84,10 +84,11 @@ GS_LOOP void combine_all_rows(const Updates& u, int64_t width, Op op) {
     }
 }
 
-template <class T, class A, class Op, bool slim>
+// `has_widths`: short rows have loops.
+template <class T, class A, class Op, bool has_widths>
 GS_LOOP void combine_rows(const Updates& u, const Share& share, const Combine& combine) {
     const Op op = make_op<Op>(combine);
-    if constexpr (!std::same_as<Op, AddToLongSums> && !slim)
+    if constexpr (has_widths)
         if (share.is_all(u.width) && !u.rows.skips && !u.visits) {
             switch (u.width) {  // a constant width saves time if rows are short
                 case 2: return combine_all_rows<T, A>(u, 2, op);
@@ -118,17 +119,17 @@ GS_LOOP void combine_rows(const Updates& u, const Share& share, const Combine& c
     }
 }
 
-// Processors without AVX2 are rare, so their version is short.
+// Processors without AVX2 are rare, so they have no loops for short rows. The arithmetic of long sums and of sums in
+// two parts takes longer than what these save, and gains nothing from vectors.
 template <class T, class A, class Op>
 ApplyRows row_applier() {
+    constexpr bool is_slow = std::same_as<Op, AddToLongSums> || std::same_as<A, ComplexPair> || std::same_as<A, Int128>;
 #ifdef GS_VERSIONS
-    constexpr bool gains_nothing =
-        std::same_as<Op, AddToLongSums> || std::same_as<A, ComplexPair> || std::same_as<A, Int128>;
-    if constexpr (!gains_nothing)
-        if (instruction_set >= InstructionSet::avx2) return Versions<combine_rows<T, A, Op, false>>::avx2;
-    return Versions<combine_rows<T, A, Op, true>>::baseline;
+    if constexpr (!is_slow)
+        if (instruction_set >= InstructionSet::avx2) return Versions<combine_rows<T, A, Op, true>>::avx2;
+    return Versions<combine_rows<T, A, Op, false>>::baseline;
 #else
-    return combine_rows<T, A, Op, false>;
+    return Versions<combine_rows<T, A, Op, !is_slow>>::baseline;
 #endif
 }
 

@@ -8,9 +8,9 @@
 #include "reduction.hpp"
 #include "vectors.hpp"
 
-// Marks functions that use the processor's conversions.
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
+// Marks functions that use the processor's conversions.
 #define GS_F16C __attribute__((target("avx,f16c")))
 #endif
 
@@ -123,7 +123,7 @@ template <class Op>
 void combine_float16_runs(float16*, const float16*, const int64_t*, int64_t) {}
 #endif
 
-// out[i] = Op(out[i], updates[i]). False: the processor has no conversions for it.
+// out[i] = Op(out[i], updates[i]). False: the processor does not have F16C.
 template <class Op>
 bool combine_float16_row(float16* out, const float16* updates, int64_t n);
 

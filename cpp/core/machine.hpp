@@ -41,7 +41,7 @@ namespace gs {
 #define GS_NO_INLINE
 #endif
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(GATHERSCATTER_BASELINE)
 #define GS_VERSIONS
 #define GS_AVX2 __attribute__((target("avx2,bmi,bmi2,f16c")))
 #if defined(__clang__)

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <concepts>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "accumulate.hpp"
@@ -11,8 +13,10 @@
 #include "halves.hpp"
 #include "machine.hpp"
 #include "row_moves.hpp"
+#include "vectors.hpp"
 
 namespace gs {
+namespace {  // each file that includes this has loops for other types
 
 // Sums and products of halves are held as floats. If halves accumulate in their own type, they are rounded after each
 // step.
@@ -82,11 +86,11 @@ class PlainColumns {
   public:
     using Row = const T*;
     static constexpr int64_t bytes = n * static_cast<int64_t>(sizeof(T));
-    static constexpr bool are_coded = false, may_have_weights = false;
+    static constexpr bool are_coded = false;
     template <class S, int64_t converts>
     static constexpr bool has_add_row = false;
 
-    PlainColumns(const BagRows& rows, int64_t column, bool)
+    PlainColumns(const BagRows& rows, int64_t column)
         : data_(rows.data + column), row_size_(rows.size), zeros_(reinterpret_cast<const T*>(rows.zeros)) {}
 
     GS_LOOP void prefetch(int64_t row) const { prefetch_row(data_ + row * row_size_, bytes); }
@@ -137,8 +141,8 @@ GS_LOOP void load_member(const Columns& columns, const typename Columns::Row& ro
     if constexpr (!weighted) {
         columns.template load_row<converts>(row, to);
     } else if constexpr (Half<T>) {
-        float factor = 1;
-        if (!Columns::may_have_weights || weights) load<converts, 1>(weights + m, &factor);
+        float factor;
+        load<converts, 1>(weights + m, &factor);
         columns.template load_row<converts>(row, to);
         GS_INDEPENDENT
         for (int64_t w = 0; w < n; ++w) to[w] *= factor;
@@ -179,12 +183,9 @@ GS_LOOP bool reduce_columns(const Bags& bags, const BagRange& range, const BagRo
     using S = SumType<T, A, Op>;
     using Columns = ColumnsOf<T, n>;
     const Op op;
-    const MemberRows<Columns> members{bags.rows,
-                                      range.known - 1,
-                                      static_cast<uint64_t>(rows.count),
-                                      rows.zeros != nullptr,
-                                      rows.prefetch,
-                                      Columns(rows, column, bags.weights != nullptr)};
+    const MemberRows<Columns> members{
+        bags.rows,     range.known - 1,      static_cast<uint64_t>(rows.count), rows.zeros != nullptr,
+        rows.prefetch, Columns(rows, column)};
     const Columns& columns = members.columns;
     const T* const weights = reinterpret_cast<const T*>(bags.weights);
     S* const sums_of_part = reinterpret_cast<S*>(range.sums);
@@ -226,7 +227,7 @@ GS_LOOP bool reduce_columns(const Bags& bags, const BagRange& range, const BagRo
             for (; m < end; ++m) {
                 if (!members.find_row(m, row)) return false;
                 float factor = 1;
-                if (weighted && (!Columns::may_have_weights || weights)) load<converts, 1>(weights + m, &factor);
+                if constexpr (weighted) load<converts, 1>(weights + m, &factor);
                 columns.template add_row<weighted, converts>(row, factor, vectors);
             }
             GS_UNROLL_ALL
@@ -291,7 +292,7 @@ constexpr bool has_loops([[maybe_unused]] InstructionSet set) {
     constexpr bool is_wide_integer = std::same_as<T, A> && Integer<T> && sizeof(T) >= 4;
     switch (set) {
         // Integers of 8 and 16 bits gain nothing. Compilers fuse products of complex numbers despite the options (see
-        // float_version). Other reductions than sums of integers, and products, are rare.
+        // float_version). Products are rare, and so are other reductions of integers than sums.
         case InstructionSet::avx512:
             return (std::floating_point<S> && !std::same_as<Op, Mul>) || (is_wide_integer && std::same_as<Op, Add>);
         case InstructionSet::avx2:
@@ -342,7 +343,7 @@ BagLoops loops_of() {
         return {};
 }
 
-// The loops for rows in memory. `has` says whether an element type has loops here.
+// The loops for rows in memory. `Has` says whether an element type has loops in this file.
 template <template <class> class Has>
 BagLoops plain_loops(const Combine& combine, bool weighted) {
     return visit_combine(
@@ -360,4 +361,5 @@ BagLoops plain_loops(const Combine& combine, bool weighted) {
         });
 }
 
+}  // namespace
 }  // namespace gs

@@ -76,10 +76,12 @@ struct Mul {
     }
 };
 
-// Returns u or a, without a branch and without a copy of an object. Compilers turn only this into vectors.
+// Returns u if it is better than a or NaN, and otherwise a. There is no branch and no copy of an object, because
+// compilers turn only such code into vectors.
 template <Half T>
-T choose(bool first, T u, T a) {
-    return std::bit_cast<T>(first ? std::bit_cast<uint16_t>(u) : std::bit_cast<uint16_t>(a));
+T choose(bool is_better, T u, T a) {
+    const bool a_is_nan = a.is_nan(), u_is_nan = u.is_nan(), takes_u = (is_better & !a_is_nan) | u_is_nan;
+    return std::bit_cast<T>(takes_u ? std::bit_cast<uint16_t>(u) : std::bit_cast<uint16_t>(a));
 }
 
 // NaN from either side is kept. Of two equal values, the current one is kept.
@@ -90,7 +92,7 @@ struct Min {
     template <class T>
     T operator()(T a, T u) const {
         if constexpr (Half<T>)
-            return choose(((u.rank() < a.rank()) & !a.is_nan()) | u.is_nan(), u, a);
+            return choose(u.rank() < a.rank(), u, a);
         else if constexpr (Float<T>) {
             const T chosen = u < a ? u : a;  // a separate variable makes this one instruction, without a branch
             return u != u ? u : chosen;
@@ -108,7 +110,7 @@ struct Max {
     template <class T>
     T operator()(T a, T u) const {
         if constexpr (Half<T>)
-            return choose(((u.rank() > a.rank()) & !a.is_nan()) | u.is_nan(), u, a);
+            return choose(u.rank() > a.rank(), u, a);
         else if constexpr (Float<T>) {
             const T chosen = u > a ? u : a;  // a separate variable makes this one instruction, without a branch
             return u != u ? u : chosen;

@@ -95,7 +95,7 @@ inline constexpr int64_t group_bytes = tiny ? 32 : 16 * 1024;
 // The number of halves that are converted to float at a time.
 inline constexpr int64_t halves_per_piece = tiny ? 3 : 64;
 // The number of elements that a partition has space for. Any thread may own all elements of a batch.
-inline constexpr int64_t max_held_elements = tiny ? 24 : int64_t{1} << 19;
+inline constexpr int64_t max_held_elements = tiny ? 64 : int64_t{1} << 19;
 // The number of tuples in a span, and in each sample that tests their order.
 inline constexpr int64_t span_tuples = tiny ? 4 : 4096;
 inline constexpr int64_t sample_tuples = tiny ? 2 : 256;

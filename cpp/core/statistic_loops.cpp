@@ -39,26 +39,6 @@ GS_LOOP void add_member(typename S::Slot& slot, const T* x, int64_t k, int64_t i
     if constexpr (runs<S>) out[i] = S::output(slot);
 }
 
-// Adds a block of members of one group. Four slots hide the latency of an addition. Each has consecutive members,
-// because the order matters to some statistics.
-template <class S, class T, class R>
-void add_run(typename S::Slot& slot, const T* x, int64_t first, R* out) {
-    constexpr int64_t parts = 4, size = block / parts;
-    if constexpr (runs<S>) {
-        typename S::Slot current = slot;
-        for (int64_t k = 0; k < block; ++k) add_member<S>(current, x, k, first + k, out);
-        slot = current;
-    } else {
-        typename S::Slot part[parts];
-        for (typename S::Slot& each : part) each = without_members<S>(slot);
-        for (int64_t k = 0; k < size; ++k) {
-            GS_UNROLL_ALL
-            for (int64_t p = 0; p < parts; ++p) add_member<S>(part[p], x, p * size + k, first + p * size + k, out);
-        }
-        for (const typename S::Slot& each : part) S::merge(slot, each);
-    }
-}
-
 // Keeps the members of some groups, with their rows and positions. Returns their number.
 inline int64_t keep_members(Range groups, int64_t n, int64_t* row, int64_t* position) {
     int64_t kept = 0;
@@ -79,6 +59,9 @@ GS_LOOP bool are_equal(const int64_t* labels) {
     return differences == 0;
 }
 
+// The size of the largest type of values, in bytes.
+inline constexpr int64_t max_value_size = 16;
+
 // The members of a block in one column: those with the numbers i to i + n. `x`: their values.
 struct LabelBlock {
     const int64_t* labels;
@@ -91,7 +74,7 @@ struct PickedMembers {
     bool far;
 };
 
-// The loops that add members of a statistic. They do not know how members are found.
+// The loops that depend on a statistic and its types. Those that find members do not, so they are compiled once.
 struct AddLoops {
     int64_t slot_size, value_size, result_size;  // result_size: of running statistics
     bool reads_values, runs;
@@ -99,8 +82,8 @@ struct AddLoops {
     void (*add_run)(std::byte* slots, const LabelBlock&, int64_t r, std::byte* out);
     // Adds members whose labels have been checked.
     void (*add_picked)(std::byte* slots, const LabelBlock&, const PickedMembers&, std::byte* out);
-    // Adds members and checks their labels. False: a label is bad.
-    bool (*add_close)(std::byte* slots, const LabelBlock&, uint64_t groups, bool has_runs, std::byte* out);
+    // Adds members and checks their labels. `far`: slots are prefetched. False: a label is bad.
+    bool (*add_checked)(std::byte* slots, const LabelBlock&, uint64_t groups, bool has_runs, bool far, std::byte* out);
     // Adds values to rows of slots. Those of the member position[k] are x[at[k]] and the next ones.
     void (*add_rows)(std::byte* slots, const std::byte* x, int64_t stride, int64_t width, const int64_t* row,
                      const int64_t* at, const int64_t* position, int64_t n, std::byte* out);
@@ -115,9 +98,28 @@ const typename S::Slot* slots_of(const std::byte* slots) {
     return reinterpret_cast<const typename S::Slot*>(slots);
 }
 
+// Adds a block of members of one group. Four slots hide the latency of an addition. Each has consecutive members,
+// because the order matters to some statistics.
 template <class S, class T, class R>
-void add_run_of(std::byte* slots, const LabelBlock& members, int64_t r, std::byte* out) {
-    add_run<S>(slots_of<S>(slots)[r], reinterpret_cast<const T*>(members.x), members.i, reinterpret_cast<R*>(out));
+void add_run(std::byte* slots, const LabelBlock& members, int64_t r, std::byte* results) {
+    typename S::Slot& slot = slots_of<S>(slots)[r];
+    const T* const x = reinterpret_cast<const T*>(members.x);
+    R* const out = reinterpret_cast<R*>(results);
+    const int64_t first = members.i;
+    constexpr int64_t parts = 4, size = block / parts;
+    if constexpr (runs<S>) {
+        typename S::Slot current = slot;
+        for (int64_t k = 0; k < block; ++k) add_member<S>(current, x, k, first + k, out);
+        slot = current;
+    } else {
+        typename S::Slot part[parts];
+        for (typename S::Slot& each : part) each = without_members<S>(slot);
+        for (int64_t k = 0; k < size; ++k) {
+            GS_UNROLL_ALL
+            for (int64_t p = 0; p < parts; ++p) add_member<S>(part[p], x, p * size + k, first + p * size + k, out);
+        }
+        for (const typename S::Slot& each : part) S::merge(slot, each);
+    }
 }
 
 template <class S, class T, class R>
@@ -134,7 +136,8 @@ void add_picked(std::byte* all_slots, const LabelBlock& members, const PickedMem
 
 // Other threads may change labels. Each loop therefore reads a label once and checks what it has read.
 template <class S, class T, class R>
-bool add_close(std::byte* all_slots, const LabelBlock& members, uint64_t groups, bool has_runs, std::byte* results) {
+bool add_checked(std::byte* all_slots, const LabelBlock& members, uint64_t groups, bool has_runs, bool far,
+                 std::byte* results) {
     using Slot = typename S::Slot;
     Slot* const slots = slots_of<S>(all_slots);
     const T* const x = reinterpret_cast<const T*>(members.x);
@@ -164,6 +167,11 @@ bool add_close(std::byte* all_slots, const LabelBlock& members, uint64_t groups,
             bad |= is_bad(r[j]);
         }
         if (bad) return false;
+        if (far)
+            for (int64_t j = 0; j < at_once; ++j) {
+                const auto ahead = static_cast<uint64_t>(labels[std::min(k + j + slot_lookahead, n - 1)]);
+                prefetch_ahead<Cache::first>(all_slots, static_cast<int64_t>(ahead * sizeof(Slot)));  // not checked yet
+            }
         GS_UNROLL_ALL
         for (int64_t j = 0; j < at_once; ++j) add_member<S>(slots[r[j]], x, k + j, i + k + j, out);
     }
@@ -181,13 +189,12 @@ GS_LOOP void add_rows(std::byte* slots, const std::byte* x, int64_t stride, int6
     [[maybe_unused]] R* const out = reinterpret_cast<R*>(results);
     for (int64_t k = 0; k < n; ++k) {
         typename S::Slot* const slot = slots_of<S>(slots) + row[k] * stride;
-        const T* const values = reinterpret_cast<const T*>(x) + at[k];
         const int64_t i = position[k];
         for (int64_t c = 0; c < width; ++c) {
             if constexpr (has_only_labels<S>)
                 S::add(slot[c], T{}, i);
             else
-                S::add(slot[c], values[c], i);
+                S::add(slot[c], reinterpret_cast<const T*>(x)[at[k] + c], i);
             if constexpr (runs<S>) out[i * stride + c] = S::output(slot[c]);
         }
     }
@@ -197,7 +204,7 @@ GS_LOOP void add_rows(std::byte* slots, const std::byte* x, int64_t stride, int6
 // labels choose the loop.
 bool add_by_label(const LabeledValues& all, const StatisticShare& share, std::byte* slots, const AddLoops& loops,
                   std::byte* out) {
-    alignas(16) std::byte buffer[block * 16];
+    alignas(max_value_size) std::byte buffer[block * max_value_size];
     int64_t widened[block];
     PickedMembers picked;
     const bool is_wide = all.labels.type() == IndexType::int64;
@@ -232,21 +239,20 @@ bool add_by_label(const LabeledValues& all, const StatisticShare& share, std::by
             const int64_t r = read_once(labels[0]);
             if (is_bad(r)) return false;
             if (r >= share.groups.first && r < share.groups.last) loops.add_run(slots, members, r, out);
-        } else if (filters || (picked.far && !has_runs)) {
+        } else if (filters) {
             // The order of labels is unpredictable, so the loop that finds the members has no branch.
-            int64_t kept = 0;
             bool good = true;
+            picked.n = 0;
             for (int64_t k = 0; k < n; ++k) {
                 const int64_t r = read_once(labels[k]);
                 good &= !is_bad(r);
-                picked.row[kept] = r;
-                picked.at[kept] = k;
-                kept += static_cast<uint64_t>(r) - first < size;
+                picked.row[picked.n] = r;
+                picked.at[picked.n] = k;
+                picked.n += static_cast<uint64_t>(r) - first < size;
             }
             if (!good) return false;
-            picked.n = kept;
             loops.add_picked(slots, members, picked, out);
-        } else if (!loops.add_close(slots, members, groups, has_runs, out)) {
+        } else if (!loops.add_checked(slots, members, groups, has_runs, picked.far, out)) {
             return false;
         }
     }
@@ -262,7 +268,7 @@ bool add_blocks(const LabeledValues& all, const StatisticShare& share, std::byte
     const bool filters = share.groups.size() < call.groups || all.labels.may_skip();
     const auto results = [&](int64_t column) { return loops.runs ? out + column * loops.result_size : nullptr; };
     int64_t row[block], position[block], at[block];
-    alignas(16) std::byte buffer[block * 16];
+    alignas(max_value_size) std::byte buffer[block * max_value_size];
     for (int64_t i = share.members.first; i < share.members.last; i += block) {
         int64_t n = std::min(block, share.members.last - i);
         if (!all.labels.resolve(i, n, row)) return false;
@@ -275,7 +281,7 @@ bool add_blocks(const LabeledValues& all, const StatisticShare& share, std::byte
         } else if (!stored.widen || !loops.reads_values) {
             for (int64_t k = 0; k < n; ++k) at[k] = position[k] * columns;
             const int64_t c = share.columns.first;
-            loops.add_rows(slots + c * loops.slot_size, stored.values ? stored.values + c * value_size : nullptr,
+            loops.add_rows(slots + c * loops.slot_size, loops.reads_values ? stored.values + c * value_size : nullptr,
                            columns, share.columns.size(), row, at, position, n, results(c));
         } else {
             for (int64_t c = share.columns.first; c < share.columns.last; c += block) {
@@ -340,10 +346,17 @@ void finish_slots(const std::byte* slots, Range range, const std::byte* fill, st
 
 template <class S, class T, class R>
 bool add_to_slots(const LabeledValues& all, const StatisticShare& share, std::byte* slots, std::byte* out) {
+    static_assert(sizeof(T) <= max_value_size);
     constexpr auto rows = add_rows<S, T, R>;
-    const AddLoops loops{
-        sizeof(typename S::Slot), sizeof(T),           sizeof(R),          !has_only_labels<S>,  runs<S>,
-        add_run_of<S, T, R>,      add_picked<S, T, R>, add_close<S, T, R>, float_version<rows>()};
+    const AddLoops loops{sizeof(typename S::Slot),
+                         sizeof(T),
+                         sizeof(R),
+                         !has_only_labels<S>,
+                         runs<S>,
+                         add_run<S, T, R>,
+                         add_picked<S, T, R>,
+                         add_checked<S, T, R>,
+                         float_version<rows>()};
     return add_members(all, share, slots, loops, out);
 }
 
@@ -378,16 +391,17 @@ constexpr bool skips_nan = !std::same_as<Rule<Count<float>>, Count<float>>;
 template <class T, template <class> class Rule>
 StatisticLoops loops_of(Statistic statistic) {
     constexpr bool skips = skips_nan<Rule>;
-    if constexpr (skips || std::same_as<T, int32_t>) {
-        if (statistic == Statistic::first_position) return make_loops<Rule<Position<T, false>>, T>();
-        if (statistic == Statistic::last_position) return make_loops<Rule<Position<T, true>>, T>();
-    }
     using Least = std::conditional_t<skips, RunningExtremumOfNumbers<T, false>, RunningExtremum<T, false>>;
     using Greatest = std::conditional_t<skips, RunningExtremumOfNumbers<T, true>, RunningExtremum<T, true>>;
-    // Some statistics read only labels. Those of integers of the same size have the same bits.
+    // If NaN is not skipped, some statistics read only labels. Their values count as int32.
     if constexpr (skips || std::same_as<T, int32_t>) {
-        if (statistic == Statistic::count) return make_loops<Rule<Count<T>>, T>();
-        if (statistic == Statistic::occupied) return make_loops<Rule<Occupied<T>>, T>();
+        switch (statistic) {
+            case Statistic::first_position: return make_loops<Rule<Position<T, false>>, T>();
+            case Statistic::last_position: return make_loops<Rule<Position<T, true>>, T>();
+            case Statistic::count: return make_loops<Rule<Count<T>>, T>();
+            case Statistic::occupied: return make_loops<Rule<Occupied<T>>, T>();
+            default: break;
+        }
     }
     if constexpr (!std::same_as<T, uint64_t>) {
         switch (statistic) {
@@ -471,11 +485,7 @@ DType computed_type(DType values) {
 }
 
 StatisticLoops statistic_loops(Statistic statistic, DType computed, bool skip_nan) {
-    switch (statistic) {
-        case Statistic::count:
-        case Statistic::occupied:
-            if (!skip_nan) return loops_of<int32_t, KeepAll>(statistic);
-            break;
+    switch (statistic) {  // these have the same bits for int64 and uint64
         case Statistic::sum:
         case Statistic::prod:
         case Statistic::any:

@@ -39,10 +39,7 @@ Wide<T> widen(T x) {
 // The opposite, with rounding.
 template <class T>
 T narrow(Wide<T> x) {
-    if constexpr (std::same_as<T, complex64>)
-        return {static_cast<float>(x.real), static_cast<float>(x.imag)};
-    else
-        return static_cast<T>(x);
+    return static_cast<T>(x);
 }
 
 template <class T>

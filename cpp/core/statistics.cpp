@@ -415,15 +415,15 @@ DType result_type(Statistic statistic, DType values) {
 bool compute_statistic(const GroupStatistic& call, const std::byte* values, const Index& labels,
                        const StatisticResults& to) {
     if (call.outer == 0 || call.columns == 0) return labels.check(call.members);
-    if (reads_labels_only(call.statistic, call.skip_nan))
-        return reduce(call, statistic_loops(call.statistic, DType::int32, false), StoredValues{}, labels, to);
     const DType computed = computed_type(call.dtype);
+    GroupStatistic inner = call;
+    inner.skip_nan = call.skip_nan && computed >= DType::float16;  // other types have no NaN
+    if (reads_labels_only(call.statistic, inner.skip_nan))
+        return reduce(inner, statistic_loops(call.statistic, DType::int32, false), StoredValues{}, labels, to);
     const ElementType from{call.dtype, size_of(call.dtype)}, wide{computed, size_of(computed)};
     const StoredValues stored{values, computed == call.dtype ? nullptr : block_caster(call.dtype, computed), from.size};
     const DType wide_result = result_type(call.statistic, computed);
     const int64_t result_size = size_of(result_type(call.statistic, call.dtype));
-    GroupStatistic inner = call;
-    inner.skip_nan = call.skip_nan && computed >= DType::float16;  // other types have no NaN
     const bool moves = call.statistic == Statistic::first || call.statistic == Statistic::last;
     if (moves || size_of(wide_result) == result_size) return compute_as(computed, inner, stored, labels, to);
     // Results of the type of the values are computed in the wider type.
