@@ -109,6 +109,7 @@ def test_our_result_has_the_bits_of_the_reference(row: Workload) -> None:
     assert reference.same_bits(ours.result(ours.run()))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("row", [row for row in small() if row.given], ids=lambda row: row.id)
 def test_a_conversion_before_the_call_gives_the_same_bits(row: Workload) -> None:
     ours, first = measure(row, make_contenders(["convert-first", "numpy"], 1, scaling=False)[1:-1], UNTIMED)
@@ -178,6 +179,7 @@ def check_parallel_loops() -> None:
     check_rows(without_bags(), ParallelLoop(2), 4)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "peer", [name for name in PEERS if name not in ("onnxruntime-1", "two-steps", "convert-first")]
 )
@@ -187,6 +189,7 @@ def test_a_peer_is_right_or_refuses(peer: str) -> None:
     in_another_process(f"check({peer!r})", "benchmarks.tests.test_bench")
 
 
+@pytest.mark.full
 def test_parallel_loops_of_numba_are_right_or_refuse() -> None:
     pytest.importorskip("numba")
     in_another_process("check_parallel_loops()", "benchmarks.tests.test_bench")

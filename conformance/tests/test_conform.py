@@ -334,6 +334,7 @@ SCRIPTS = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("name", "pattern"), SCRIPTS, ids=[name for name, _ in SCRIPTS])
 def test_scripts_show_what_the_report_says(name: str, pattern: str, tmp_path: Path) -> None:
     runtime = runtimes.find(name)

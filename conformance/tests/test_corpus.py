@@ -85,6 +85,7 @@ def find_differences(files: dict[str, bytes]) -> list[tuple[str, bytes | None, b
     ]
 
 
+@pytest.mark.full
 def test_the_shipped_file_is_what_the_generator_makes() -> None:
     made = store.members(build.build(), corpus.VERSION)
     assert find_differences(made) == []

@@ -34,6 +34,7 @@ def _rows(finding: Finding) -> list[OpVersion]:
     return [row for row in ops() if row.domain == finding.namespace and row.op_type in finding.ops]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("finding", SEEN, ids=lambda finding: finding.id)
 def test_a_reproducer_shows_the_finding(finding: Finding, tmp_path: Path) -> None:
     release = _release(DISTRIBUTIONS.get(finding.runtime, finding.runtime))

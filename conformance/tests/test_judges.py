@@ -19,6 +19,7 @@ from gatherscatter_conformance.runtimes import find
 from gatherscatter_conformance.verdicts import VERDICTS
 from tests.support.paths import DOCS
 
+pytestmark = pytest.mark.full
 MOST = 2000  # the number of cases that fits into a test
 SLOW = {"stablehlo": 500}
 

@@ -31,6 +31,7 @@ def _kernels() -> list[str]:
     return sorted({row.kernel for row in gs.ops()})
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kernel", _kernels())
 def test_the_last_state_of_the_steps_is_the_result_for_the_whole_corpus(kernel: str) -> None:
     names = [row.name for row in gs.ops() if row.kernel == kernel]
@@ -47,6 +48,7 @@ def test_the_last_state_of_the_steps_is_the_result_for_the_whole_corpus(kernel: 
             assert type(call.error).__mro__[2].__name__ == case.error or case.error in str(type(call.error).__mro__)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kernel", _kernels())
 def test_elements_are_counted_as_often_as_indices_name_them(kernel: str) -> None:
     names = [row.name for row in gs.ops() if row.kernel == kernel]
@@ -252,6 +254,7 @@ def test_strings_from_anywhere_are_only_text() -> None:
         assert "\x1b" not in str(made)
 
 
+@pytest.mark.full
 def test_pictures_of_the_corpus_are_xml_of_bounded_size() -> None:
     for case in corpus.cases()[::23]:
         explanation = gs.explain(case.op, *case.inputs, **case.attributes)

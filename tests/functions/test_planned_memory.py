@@ -120,6 +120,7 @@ def calls(draw: st.DrawFn) -> tuple[str, list[Any], dict[str, Any]]:
     return function, arguments, options
 
 
+@pytest.mark.full
 @given(calls())
 def test_numbers(call: tuple[str, list[Any], dict[str, Any]]) -> None:
     function, arguments, options = call
@@ -180,6 +181,7 @@ def reductions(draw: st.DrawFn) -> tuple[str, list[Any], dict[str, Any]]:
     return "gather_reduce", arguments, options
 
 
+@pytest.mark.full
 @given(reductions())
 def test_bags(call: tuple[str, list[Any], dict[str, Any]]) -> None:
     function, arguments, options = call
@@ -282,6 +284,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", TEXTS)
 @pytest.mark.parametrize("updates_kind", ["same", "other"])
 @pytest.mark.parametrize("case", ["none", "add", "add without self", "one place", "gather", "strided", "out"])

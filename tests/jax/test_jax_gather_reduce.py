@@ -187,6 +187,7 @@ def test_without_members_rows_or_features() -> None:
 # --------------------------------------------------------------------------------------------------------- gradients
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("x64")
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 @pytest.mark.parametrize(("form", "mode"), [*((form, "raise") for form in FORMS), ("offsets", "fill")])
@@ -422,6 +423,7 @@ def test_vmap_of_vmap_and_over_other_axes() -> None:
     assert jax.vmap(one)(data[:0, :, :], ids[:0]).shape == (0, 3, 2)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("x64")
 @pytest.mark.parametrize("reduction", ["add", "max", "mul", "mean"])
 @pytest.mark.parametrize("form", ["indices", "offsets", "indptr", "segment_ids"])

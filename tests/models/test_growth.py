@@ -37,6 +37,7 @@ def seconds(read: Callable[[Path], object], path: Path) -> float:
     return min(times)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("growth", GROWTHS)
 def test_time_grows_with_the_file(growth: str, reader: str, tmp_path: Path) -> None:

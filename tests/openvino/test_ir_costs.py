@@ -209,6 +209,7 @@ def seconds(path: Path) -> float:
     return time.process_time() - start
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_four_times_the_file_costs_four_times_the_time(kind: Callable[[int], str], tmp_path: Path) -> None:
     small, large = tmp_path / "small.xml", tmp_path / "large.xml"

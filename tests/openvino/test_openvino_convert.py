@@ -229,6 +229,7 @@ def test_onnx_to_ir_and_back(row: oracle.OracleRow, data: Any) -> None:
         check_from_onnx(HypothesisChoices(data.draw), row, Path(folder))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("row", IR_ROWS, ids=lambda row: row.name)
 @given(data=st.data())
 def test_ir_to_onnx_and_back(row: oracle.OracleRow, data: Any) -> None:
@@ -373,6 +374,7 @@ def test_openvino_runs_our_ir(row: oracle.OracleRow, data: Any) -> None:
         check_our_ir_in_openvino(HypothesisChoices(data.draw), row, Path(folder))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("row", IR_ROWS, ids=lambda row: row.name)
 @given(data=st.data())
 def test_ir_of_openvino_runs_here_and_as_onnx(row: oracle.OracleRow, data: Any) -> None:

@@ -119,6 +119,7 @@ def check_operation(c: Choices, row: oracle.OracleRow, core: Any) -> None:
         oracle.assert_same(result, expected, inputs[0], attributes.get("reduction") not in ("min", "max"))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 @pytest.mark.filterwarnings("ignore:.*passes .* data to extensions in 32 bits:RuntimeWarning")
 @given(data=st.data())

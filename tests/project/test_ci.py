@@ -1,4 +1,4 @@
-"""CI runs every test file, and all paths that files of the repository mention exist."""
+"""The two checks run every test file, and all paths that files of the repository mention exist."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.paths import ROOT
 TESTS = ("tests", "conformance/tests", "benchmarks/tests")
 FILES = sorted(path.relative_to(ROOT).as_posix() for folder in TESTS for path in (ROOT / folder).rglob("test_*.py"))
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-CI = (ROOT / ".ci" / "run").read_text(encoding="utf-8").replace("\\\n", " ")
+RUN, FULL = ((ROOT / ".ci" / name).read_text(encoding="utf-8").replace("\\\n", " ") for name in ("run", "full"))
 FOLDERS = ("benchmarks", "conformance", "cpp", "docs", "examples", "src", "tests", "tools")
 PATH = re.compile(r"(?<![\w/.])(?:tests|tools|src/gatherscatter|conformance|benchmarks)/[\w/.-]*\w")  # not cpp/tests
 NAMING = [
@@ -29,10 +29,23 @@ def covered(file: str, paths: list[str]) -> bool:
 
 
 def runs() -> list[list[str]]:
-    """Return the paths of the two runs of pytest: without frameworks, and with all of them."""
-    commands = re.findall(r"^\.venv/bin/pytest (.*)$", CI, re.MULTILINE)
+    """Return the paths of the two runs of pytest in .ci/run: without frameworks, and with all of them."""
+    commands = re.findall(r'^ +\.venv/bin/pytest -q (?:--without-quick )?-m "not full" (.*)$', RUN, re.MULTILINE)
     assert len(commands) == 2
-    return [[word for word in command.split() if not word.startswith("-")] for command in commands]
+    return [command.split() for command in commands]
+
+
+def is_full(node: ast.AST) -> bool:
+    return ast.unparse(node) == "pytest.mark.full"
+
+
+def checks_of(file: str) -> set[str]:
+    """Return which of the two checks run tests of a file."""
+    body = ast.parse((ROOT / file).read_text(encoding="utf-8")).body
+    if any(isinstance(node, ast.Assign) and is_full(node.value) for node in body):
+        return {"full"}
+    tests = [node for node in body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
+    return {"full" if any(map(is_full, test.decorator_list)) else "run" for test in tests}
 
 
 def modules_of(requirements: list[str]) -> Iterator[str]:
@@ -64,6 +77,7 @@ def test_ci_runs_every_file() -> None:
     assert [file for file in FILES if file.startswith("tests/") and file.count("/") < 2] == []
     assert SETTINGS["tool"]["pytest"]["ini_options"]["testpaths"] == list(TESTS)
     assert [file for file in FILES if not (covered(file, runs()[0]) or covered(file, runs()[1]))] == []
+    assert ".venv/bin/pytest -q --all -m full " in FULL
 
 
 INSTALLED = {
@@ -73,8 +87,15 @@ INSTALLED = {
 
 
 def test_ci_runs_files_with_the_frameworks_that_they_need() -> None:
-    missing = {file: needed(file) - INSTALLED for file in FILES if not covered(file, runs()[1])}
+    alone = [file for file in FILES if not covered(file, runs()[1]) and "run" in checks_of(file)]
+    missing = {file: needed(file) - INSTALLED for file in alone}
     assert {file: names for file, names in missing.items() if names} == {}
+
+
+def test_parts_of_the_full_check_are_described() -> None:
+    parts = re.search(r"^parts=\((.*)\)$", FULL, re.MULTILINE)[1].split()  # type: ignore[index]
+    assert re.findall(r"^#   (\w+)  ", FULL, re.MULTILINE) == parts
+    assert re.findall(r"^part_(\w+)\(\)", FULL, re.MULTILINE) == parts
 
 
 def test_the_quick_tests_exist() -> None:
@@ -105,8 +126,28 @@ def test_paths_that_files_name_exist() -> None:
     assert missing == set()
 
 
-def test_tests_that_guarantees_name_exist() -> None:
+# The checks that run the programs that guarantees.md names. They run for a shorter time there, or with fewer files.
+CHECKS_OF_PROGRAMS = {
+    "tools/fuzz.py": {"run", "full"},
+    "tools/fuzz_statistics.py": {"full"},
+    "tools/soak.py": set[str](),  # project/test_soak.py runs it
+    ".ci/sanitize address": {"run", "full"},
+    ".ci/sanitize thread": {"full"},
+}
+
+
+def test_guarantees_say_which_check_runs_their_tests() -> None:
     page = (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8")
-    named = re.findall(r"`((?:[\w/]+/)?test_\w+\.py)", page)
-    assert len(named) > 30
-    assert [name for name in named if not {name, f"tests/{name}"} & set(FILES)] == []
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| **")]
+    rows = [row for row in rows if len(row) == 3]  # not those of tensors on other devices
+    assert len(rows) > 20
+    for promise, tests, checks in rows:
+        found: set[str] = set()
+        for name in re.findall(r"`((?:[\w/]+/)?test_\w+\.py)", tests):
+            assert {name, f"tests/{name}"} & set(FILES), name
+            found |= checks_of(name if name in FILES else f"tests/{name}")
+        for folder in re.findall(r"`(\w+/\w+/)`", tests):
+            found |= set().union(*(checks_of(file) for file in FILES if file.startswith(f"tests/{folder}")))
+        for program, its_checks in CHECKS_OF_PROGRAMS.items():
+            found |= its_checks if f"`{program}`" in tests else set()
+        assert checks == ", ".join(name for name in ("run", "full") if name in found), promise

@@ -327,6 +327,7 @@ FAMILIES = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_exports_give_the_results_of_pytorch(family: str, dtype: torch.dtype) -> None:
@@ -339,6 +340,7 @@ def test_exports_give_the_results_of_pytorch(family: str, dtype: torch.dtype) ->
     assert find_departures(calls, model, run_gatherscatter) == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("family", FAMILIES)
 def test_sizes_can_be_dynamic(family: str) -> None:
     calls = list(FAMILIES[family](torch.float32))

@@ -16,6 +16,7 @@ from torch_geometric.nn import GATConv, GCNConv, PNAConv, SAGEConv
 
 from tests.support.exports import export, run_gatherscatter, run_onnxruntime
 
+pytestmark = pytest.mark.full
 torch.manual_seed(0)
 LAYERS: dict[str, Any] = {
     "GCN": lambda: GCNConv(5, 4),

@@ -384,6 +384,7 @@ EXPORTS: list[tuple[Callable[..., Any], tuple[Any, ...], set[str]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("function", "inputs", "nodes"), EXPORTS)
 def test_export_to_standard_onnx_nodes(function: Any, inputs: Any, nodes: set[str]) -> None:
     pytest.importorskip("onnxscript")

@@ -360,6 +360,7 @@ def compiled_forms() -> list[tuple[tuple[Any, ...], Any]]:
     ]
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore")  # from the compiler
 @pytest.mark.parametrize(("reduction", "weighted"), [*((how, True) for how in REDUCTIONS), ("max", False)])
 @pytest.mark.parametrize("form", range(3))
@@ -587,6 +588,7 @@ def test_what_lies_behind_the_last_offset_is_in_no_bag() -> None:
     assert bag(torch.tensor([1, 2, 3]), torch.tensor([0, 1, 2])).tolist() == [[1], [2]]
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore")  # from the compiler
 @pytest.mark.parametrize("padding_idx", [None, 3])
 @pytest.mark.parametrize("mode", ["sum", "mean", "max"])

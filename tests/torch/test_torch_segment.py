@@ -134,6 +134,7 @@ def test_several_at_once_are_the_same_as_each(shape: Any, dim: int, index_shape:
             torch.testing.assert_close(result, expected)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("shape", "dim", "index_shape"), FORMS[:9])
 def test_gradients(shape: Any, dim: int, index_shape: Any) -> None:
     src, index = distinct(shape, index_shape)
