@@ -141,6 +141,18 @@ def test_more_unknown_sums_than_are_added_up_at_a_time() -> None:
         assert np.unique(result).tolist() == [dtype(1e-30)]
 
 
+def test_unknown_sums_of_many_elements_that_one_thread_owns() -> None:
+    size, count = 3_000_000, 100_000  # beyond the caches
+    places = np.random.default_rng(0).permutation(size)[:count]
+    updates = np.repeat(np.array([2.0**100, 1, -(2.0**100)], np.float32), count)
+    want = np.zeros(size, np.float32)
+    want[places] = 1
+    got = gs.scatter_update(
+        np.zeros_like(want), np.tile(places, 3), updates, reduction="add", accumulate="exact", num_threads=2
+    )
+    assert np.array_equal(got, want)
+
+
 def test_what_peers_get_wrong() -> None:
     def total(dtype: Any, n: int, value: float, reduction: str, accumulate: str) -> float:
         zeros, updates = np.zeros(1, dtype), np.full(n, value, dtype)
