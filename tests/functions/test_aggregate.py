@@ -189,9 +189,9 @@ def test_the_number_of_threads_changes_no_bit(name: str, shape: tuple[int, int, 
     for other in results[1:]:
         assert other.tobytes() == results[0].tobytes()
     if columns == 1 and name in ("sum", "nanmean", "std", "argmax", "nanfirst", "last", "all", "cumsum"):
-        line, some = values[:, 0], labels[:20_000]
+        line, some = values[:2000, 0], labels[:2000]
         check_line = check_running if name == "cumsum" else check
-        check_line(name, some, line[:20_000], groups)
+        check_line(name, some, line, groups)
 
 
 @pytest.mark.parametrize("name", [*CHECKED, *CUMULATIVE, "sort", "skew", "kurt", "nanskew"])
