@@ -60,6 +60,7 @@ LARGE = ((7, 30_000, 1), (5_000, 30_000, 1), (40, 2_000, 17), (3, 40, 1_000), (1
 LARGE_TYPES = ("float32", "float16", "bfloat16", "int8", "uint64", "bool", "complex64")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("sizes", LARGE, ids=str)
 @pytest.mark.parametrize("element", LARGE_TYPES)
 def test_larger_scatters(element, sizes):

@@ -78,7 +78,8 @@ def test_scratch_is_what_accumulators_and_visits_take() -> None:
         assert gs.plan("scatter_update", data, rows, updates, num_threads=1, **options).scratch_bytes == scratch
     for dtype, scratch in (("f2", 10 * 8), ("f4", 10 * (4 + 4)), ("f8", 10 * (8 + 8))):  # counts beside sums
         data, updates = np.zeros(10, dtype), np.zeros(2, dtype)
-        assert gs.plan("scatter_update", data, rows, updates, reduction="mean").scratch_bytes == scratch
+        plan = gs.plan("scatter_update", data, rows, updates, reduction="mean", num_threads=1)
+        assert plan.scratch_bytes == scratch
 
 
 # ---------------------------------------------------------------------------------------------------------- layouts

@@ -883,6 +883,7 @@ def test_an_ir_that_can_not_be_converted_is_left(tmp_path: Path) -> None:
         fix(path, tmp_path / "fixed.xml")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("suffix", [".xml", ".onnx"])
 def test_an_ir_with_names_of_its_own_is_rewritten(suffix: str, tmp_path: Path) -> None:
     openvino = pytest.importorskip("openvino")

@@ -246,6 +246,7 @@ def read_memory(name: str) -> int:
     return int(line.split()[1]) * 1024
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("case", EXACT)
 def test_bytes_of_bags(case: str) -> None:
     """The memory of the process grows by the bytes of the plan, which includes memory that Python does not trace."""

@@ -208,6 +208,7 @@ TYPED += [("indices", "float32"), ("offsets", "bfloat16"), ("segment_ids alone",
 TOLERANCES = {"bfloat16": 3e-2, "float16": 4e-3, "float32": 1e-5, "float64": 1e-12, "complex64": 1e-5}
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("x64")
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 @pytest.mark.parametrize(("form", "name"), TYPED)

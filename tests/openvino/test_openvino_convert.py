@@ -367,6 +367,7 @@ def run_in_onnx_runtime(model: Any, inputs: dict[str, np.ndarray]) -> np.ndarray
 TO_OPENVINO = [row for row in ONNX_ROWS if row.name != "onnx.Scatter-11"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("row", TO_OPENVINO, ids=lambda row: row.name)
 @given(data=st.data())
 def test_openvino_runs_our_ir(row: oracle.OracleRow, data: Any) -> None:
