@@ -12,7 +12,7 @@ namespace gs {
 
 int num_threads();
 void set_num_threads(int n);  // n >= 1; numbers above max_threads count as max_threads
-inline constexpr int max_threads = 1024;
+inline constexpr int max_threads = tiny ? 16 : 1024;
 
 // While this object lives, loops that this thread begins use at most `n` threads instead of the configured number. 0:
 // the limit does not change.
