@@ -294,7 +294,7 @@ def _():
     return lambda: gs.scatter_update(data, indices, data, reduction="add")
 """
 
-GROUPS = ("copy", "kernel", "prepare", "errors", "text")
+GROUPS = ("kernel", *(pytest.param(name, marks=pytest.mark.full) for name in ("copy", "prepare", "errors", "text")))
 
 
 @pytest.mark.native

@@ -41,11 +41,13 @@ def is_full(node: ast.AST) -> bool:
 
 def checks_of(file: str) -> set[str]:
     """Return which of the two checks run tests of a file."""
-    body = ast.parse((ROOT / file).read_text(encoding="utf-8")).body
+    text = (ROOT / file).read_text(encoding="utf-8")
+    body = ast.parse(text).body
     if any(isinstance(node, ast.Assign) and is_full(node.value) for node in body):
         return {"full"}
     tests = [node for node in body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
-    return {"full" if any(map(is_full, test.decorator_list)) else "run" for test in tests}
+    found = {"full" if any(map(is_full, test.decorator_list)) else "run" for test in tests}
+    return found | ({"full"} if "marks=pytest.mark.full" in text else set())
 
 
 def modules_of(requirements: list[str]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from onnx import TensorProto
 from gatherscatter.onnx.session import InferenceSession
 from tests.support.session_graphs import F32, list_moved
 
+pytestmark = pytest.mark.full
 ROOT = Path(__file__).parents[3]
 LARGE = (1 << 31) + (1 << 26)  # bytes: more than a message can have
 
