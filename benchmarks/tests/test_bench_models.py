@@ -49,6 +49,7 @@ def test_models_are_in_no_other_set() -> None:
     assert all(row.id.startswith(f"{row.group}/") for row in MODELS)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("row", fused_nodes.ROWS, ids=lambda row: row.id)
 def test_one_step_has_the_bits_of_two(row: Workload) -> None:
     timings = measure(small(row), make_contenders(PEERS, 2, scaling=False), UNTIMED)
@@ -79,6 +80,7 @@ def test_inputs_have_the_names_and_types_of_the_model(name: str) -> None:
     assert all(np.array_equal(again[name], array) for name, array in inputs.items())
 
 
+@pytest.mark.full
 @pytest.mark.models
 @pytest.mark.parametrize("group", ["sessions", "runs"])
 def test_a_published_model_is_right_in_each_contender(group: str) -> None:

@@ -140,6 +140,7 @@ def test_ctrl_c_where_python_drops_or_replaces_it(
     assert (output, child.returncode, errors) == (printed, *end)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
 @pytest.mark.parametrize("entry", ENTRIES)
 @pytest.mark.parametrize("words", [["--help"], ["run", MODEL, INPUTS], ["conform", "--list-runtimes"]], ids=" ".join)

@@ -50,6 +50,7 @@ def chromium() -> Iterator[browser.Browser]:
 # ------------------------------------------------------------------------------------------------- the built site
 
 
+@pytest.mark.full
 @needs_sphinx
 def test_all_links_lead_somewhere_and_nothing_is_fetched_from_elsewhere(site: Path) -> None:
     assert len(list(site.rglob("*.html"))) > 50
@@ -79,6 +80,7 @@ def test_a_bad_link_is_found(text: str, fault: str, tmp_path: Path) -> None:
     assert list(links.faults(folder)) == []
 
 
+@pytest.mark.full
 @needs_sphinx
 @needs_browser
 @pytest.mark.parametrize(
@@ -105,6 +107,7 @@ def test_search_finds_a_page_from_files_alone(site: Path, chromium: browser.Brow
     assert chromium.run("return document.querySelector('h1').textContent").startswith(title)
 
 
+@pytest.mark.full
 @needs_sphinx
 @needs_browser
 def test_every_page_fits_a_phone_and_asks_for_nothing(site: Path, chromium: browser.Browser) -> None:
@@ -117,6 +120,7 @@ def test_every_page_fits_a_phone_and_asks_for_nothing(site: Path, chromium: brow
         assert [address for address in chromium.requests() if not address.startswith(("file:", "data:"))] == [], path
 
 
+@pytest.mark.full
 @needs_sphinx
 @needs_browser
 def test_the_drawing_that_helps_to_choose_has_names_and_links(site: Path, chromium: browser.Browser) -> None:
@@ -131,6 +135,7 @@ def test_the_drawing_that_helps_to_choose_has_names_and_links(site: Path, chromi
         assert (int(colour.removeprefix("rgb(").split(",")[0]) >= 200) == (least == 200)
 
 
+@pytest.mark.full
 @needs_sphinx
 @needs_browser
 def test_every_operator_leads_to_its_call_in_the_playground(site: Path, chromium: browser.Browser) -> None:

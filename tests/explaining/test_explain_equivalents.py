@@ -86,6 +86,7 @@ def wide_jax() -> Iterator[None]:
     config.update("jax_enable_x64", before)
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.usefixtures("wide_jax")
 @pytest.mark.parametrize("library", LIBRARIES)
