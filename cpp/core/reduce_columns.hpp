@@ -156,6 +156,22 @@ GS_LOOP void load_member(const Columns& columns, const typename Columns::Row& ro
     }
 }
 
+// Combines the members m to end - 1 with n sums. False: a row is out of range.
+template <class T, class Op, bool weighted, bool rounds, int64_t converts, int64_t n, class S, class Columns>
+GS_LOOP bool combine_members(const MemberRows<Columns>& members, const T* weights, int64_t m, int64_t end, S* sums) {
+    const Op op;
+    typename Columns::Row row;
+    for (; m < end; ++m) {
+        if (!members.find_row(m, row)) return false;
+        S values[n];
+        load_member<T, weighted, converts, n>(members.columns, row, weights, m, values);
+        GS_INDEPENDENT
+        for (int64_t w = 0; w < n; ++w) sums[w] = op(sums[w], values[w]);
+        if constexpr (rounds) round<T, converts, n>(sums);
+    }
+    return true;
+}
+
 // Converts n sums to elements. If members > 0, the sums are divided by it.
 template <class T, class Op, int64_t converts, int64_t n, class S>
 GS_LOOP void store_results(S* sums, int64_t members, T* to) {
@@ -182,7 +198,6 @@ GS_LOOP bool reduce_columns(const Bags& bags, const BagRange& range, const BagRo
                             const std::byte* empty, std::byte* out, bool mean) {
     using S = SumType<T, A, Op>;
     using Columns = ColumnsOf<T, n>;
-    const Op op;
     const MemberRows<Columns> members{
         bags.rows,     range.known - 1,      static_cast<uint64_t>(rows.count), rows.zeros != nullptr,
         rows.prefetch, Columns(rows, column)};
@@ -233,22 +248,12 @@ GS_LOOP bool reduce_columns(const Bags& bags, const BagRange& range, const BagRo
             GS_UNROLL_ALL
             for (int64_t i = 0; i < n / converts; ++i) std::memcpy(sums + i * converts, &vectors[i], sizeof(V));
         } else {
-            if constexpr (rounds_steps<T, A, Op>)
-                if (rows.rounds)
-                    for (; m < end; ++m) {
-                        if (!members.find_row(m, row)) return false;
-                        S values[n];
-                        load_member<T, weighted, converts, n>(columns, row, weights, m, values);
-                        GS_INDEPENDENT
-                        for (int64_t w = 0; w < n; ++w) sums[w] = op(sums[w], values[w]);
-                        round<T, converts, n>(sums);
-                    }
-            for (; m < end; ++m) {
-                if (!members.find_row(m, row)) return false;
-                S values[n];
-                load_member<T, weighted, converts, n>(columns, row, weights, m, values);
-                GS_INDEPENDENT
-                for (int64_t w = 0; w < n; ++w) sums[w] = op(sums[w], values[w]);
+            constexpr bool may_round = rounds_steps<T, A, Op>;
+            if (may_round && rows.rounds) {
+                if (!combine_members<T, Op, weighted, may_round, converts, n>(members, weights, m, end, sums))
+                    return false;
+            } else {
+                if (!combine_members<T, Op, weighted, false, converts, n>(members, weights, m, end, sums)) return false;
             }
         }
         if (end < stop) {
