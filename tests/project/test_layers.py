@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import sys
 import threading
@@ -29,12 +30,17 @@ TOOLS = {"cli", "doctor", "explaining", "playground", "__main__.py"}
 BY_NAME = {"lazy_modules.py", "commits.py"}  # the second imports the package of another commit
 
 
+@functools.cache
+def parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def sources(*folders: Path) -> Iterator[tuple[str, ast.Module]]:
     """Yield the names and contents of modules: those of the library by default."""
     for folder in folders or (PACKAGE,):
         for path in sorted(folder.rglob("*.py")):
             if "tests" not in path.relative_to(folder).parts:
-                yield path.relative_to(folder).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+                yield path.relative_to(folder).as_posix(), parse(path)
 
 
 def test_only_tools_import_the_root() -> None:
