@@ -1,6 +1,7 @@
 """Which tests run, where they find the packages, and the profiles of Hypothesis.
 
-``pytest`` alone runs the files in QUICK. They take less than three minutes and cover a part of every capability.
+``pytest`` alone runs the files in QUICK without the tests with the mark `full`. They take less than three minutes and
+cover a part of every capability.
 ``pytest --all`` runs everything. ``pytest tests/zarr`` runs everything in a folder.
 
 The package gatherscatter must be installed. gatherscatter-conformance need not be: tests then use its sources.
@@ -33,7 +34,7 @@ QUICK = {
     "tests/core": ("test_core_rules", "test_fuzz", "test_hostile_callers", "test_sums"),
     "tests/docs": ("test_examples", "test_readme"),
     "tests/doctor": ("test_doctor_conditions",),
-    "tests/explaining": ("test_explain_cli", "test_explain_page"),
+    "tests/explaining": ("test_explain_cli",),
     "tests/functions": ("test_indexing", "test_inspection", "test_plans", "test_prepared"),
     "tests/models": ("test_tensor_files",),
     "tests/onnx": ("test_onnx_models", "test_onnx_reference_ops"),
@@ -92,6 +93,8 @@ def pytest_configure(config: pytest.Config) -> None:
     everything = config.option.all or config.option.without_quick
     if config.args_source is pytest.Config.ArgsSource.TESTPATHS and not everything:
         config.option.quick = True  # the processes of pytest-xdist also get the options
+    if config.option.quick:
+        config.option.markexpr = config.option.markexpr or "not full"
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

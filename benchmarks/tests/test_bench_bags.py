@@ -109,6 +109,7 @@ def run_unless_refused(call: Callable[[], Any]) -> Any:
         raise
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("peer", WAYS)
 def test_every_way_of_a_peer_is_right(peer: str) -> None:
     if peer != "two-steps":

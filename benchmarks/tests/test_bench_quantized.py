@@ -50,6 +50,7 @@ def check_ways(peer: str) -> None:
     assert right == WAYS[peer]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("peer", WAYS)
 def test_every_way_of_a_peer_is_right(peer: str) -> None:
     if peer != "two-steps":

@@ -70,6 +70,7 @@ def check_ways(peer: str) -> None:
     assert right == HAS[peer], right ^ HAS[peer]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("peer", HAS)
 def test_every_way_of_a_peer_is_right(peer: str) -> None:
     if peer not in ("two-steps", "convert-first"):

@@ -26,6 +26,8 @@ from gatherscatter_conformance.verdicts import Judgement
 from tests.support.command_line import fail, succeed
 from tests.support.paths import EXAMPLES
 
+pytestmark = pytest.mark.full
+
 PLAIN = Case(
     id="test/plain", op="onnx.ScatterND-18", type="int64", reduction="none", kind="plain",
     inputs=(np.arange(4), np.array([[1]]), np.array([9])), attributes={}, expected=(np.array([0, 9, 2, 3]),),

@@ -727,6 +727,7 @@ def test_a_report_of_before_the_key_is_complete(tmp_path: Path) -> None:
     assert read_json(tmp_path / "old.json")["complete"] is True
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are looked up in /proc")
 @pytest.mark.parametrize(("jobs", "number"), [("1", signal.SIGINT), ("2", signal.SIGINT), ("1", signal.SIGTERM)])
 def test_an_interruption_leaves_results_and_no_worker(jobs: str, number: int, tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from conformance.tests.support.conform_reports import HOSTILE, KINDS, RULES, VER
 from gatherscatter_conformance import report_page
 from tests.support import browser
 
+pytestmark = pytest.mark.full
+
 SAMPLE = sample()
 RANDOM = random_report(400, 4, seed=7)
 ALL = ""  # the row of all op versions

@@ -31,6 +31,7 @@ def _runtimes_of_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(SUPPORT), prepend=os.pathsep)
 
 
+@pytest.mark.full
 def test_departures_are_found_and_shrunk() -> None:
     asked = []
     ops = ["onnx.ScatterND-16"]
@@ -60,6 +61,7 @@ def test_shrinking_stays_with_one_departure() -> None:
         assert [hunt._is_new(case) for case in (plain, negative, empty, negative)] == [False, True, False, True]
 
 
+@pytest.mark.full
 def test_a_crash_is_found_and_ends_nothing() -> None:
     found = list(search.search("misbehaving:Segfault", 0.25, ops=["onnx.GatherND"], seed=2))
     assert {departure.judgement.verdict for departure in found} == {"crashes"}
@@ -127,6 +129,7 @@ def test_kinds_of_values_and_shapes() -> None:
         assert kind_of(row, DraftedCall(list(inputs), {})) == expected
 
 
+@pytest.mark.full
 def test_command(tmp_path: Path) -> None:
     file = tmp_path / "found.json"
     printed = succeed(

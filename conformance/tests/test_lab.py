@@ -23,6 +23,8 @@ from gatherscatter_conformance.run import conform
 from gatherscatter_conformance.runtimes import NAMES, find
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.full
+
 
 def test_every_runtime_has_an_environment_with_its_package() -> None:
     files = (ROOT / "pyproject.toml", ROOT / "conformance" / "pyproject.toml")

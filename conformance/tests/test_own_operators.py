@@ -9,6 +9,8 @@ import pytest
 from gatherscatter_conformance import corpus
 from gatherscatter_conformance.run import conform
 
+pytestmark = pytest.mark.full
+
 NAME = "gatherscatter-onnxruntime"
 
 

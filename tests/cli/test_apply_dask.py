@@ -91,17 +91,22 @@ def check_folder(folder: Path) -> None:
     [
         (CALL.replace("indices", "far"), {}, "onnx.ScatterND-18: indices[2, 0] = 4 is out of range for axis 0"),
         (CALL.replace("indices", "damaged"), {}, ""),
-        (CALL, {"do": "raise FileNotFoundError(2, 'no such file', 'data.npy')"}, "data.npy: no such file"),
-        (CALL, {"do": "raise OSError(28, 'No space left on device')"}, "No space left on device"),
-        (CALL, {"do": "raise EOFError('Compressed file ended')"}, "a file is damaged or incomplete: Compressed file"),
         (
             CALL,
             {"do": "os.kill(os.getpid(), signal.SIGKILL)", "distributed__scheduler__allowed_failures": "0"},
             "not enough memory: workers were killed repeatedly",
         ),
-        (CALL, {"at_start": "import nil"}, "Dask can't start a worker on this machine: No module named 'nil'"),
-        (CALL, {"at_start": "os.kill(os.getpid(), signal.SIGKILL)"}, "Dask can't start a worker on this machine: "),
-        (CALL, {"distributed__admin__large_graph_warning_threshold": "1B", "do": "raise OSError('x')"}, "x"),
+        *(
+            pytest.param(CALL, settings, text, marks=pytest.mark.full)
+            for settings, text in (
+                ({"do": "raise FileNotFoundError(2, 'no such file', 'data.npy')"}, "data.npy: no such file"),
+                ({"do": "raise OSError(28, 'No space left on device')"}, "No space left on device"),
+                ({"do": "raise EOFError('Compressed file ended')"}, "a file is damaged or incomplete: Compressed file"),
+                ({"at_start": "import nil"}, "Dask can't start a worker on this machine: No module named 'nil'"),
+                ({"at_start": "os.kill(os.getpid(), signal.SIGKILL)"}, "Dask can't start a worker on this machine: "),
+                ({"distributed__admin__large_graph_warning_threshold": "1B", "do": "raise OSError('x')"}, "x"),
+            )
+        ),
     ],
 )
 def test_a_failure_in_a_worker_is_one_line(line: str, settings: dict[str, str], text: str, arrays: Path) -> None:
@@ -109,6 +114,7 @@ def test_a_failure_in_a_worker_is_one_line(line: str, settings: dict[str, str], 
     check_folder(arrays)
 
 
+@pytest.mark.full
 def test_a_worker_that_does_not_start_again_is_an_error(arrays: Path) -> None:
     again = "if Path('reading').exists(): os.kill(os.getpid(), signal.SIGKILL)"
     # The time limit of this test would end a call that waits for a worker forever.
@@ -117,6 +123,7 @@ def test_a_worker_that_does_not_start_again_is_an_error(arrays: Path) -> None:
     check_folder(arrays)
 
 
+@pytest.mark.full
 def test_a_scheduler_that_ends_is_an_error(arrays: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(arrays)  # the workers' folder
     preload = write_preload(arrays, "time.sleep(60)")
@@ -141,6 +148,7 @@ def test_ctrl_c_is_one_line(moment: dict[str, str], arrays: Path) -> None:
     check_folder(arrays)
 
 
+@pytest.mark.full
 def test_traceback_shows_the_messages_of_dask(arrays: Path) -> None:
     child = start(arrays, f"{CALL} --scheduler local --traceback", do="raise OSError('x')")
     errors = child.communicate()[1]

@@ -45,7 +45,10 @@ def test_every_help_page_has_an_example(page: tuple[str, ...]) -> None:
     assert examples_of(text)
 
 
-@pytest.mark.parametrize("page", [(), *((name,) for name in (*COMMANDS, BENCHMARKS))], ids=" ".join)
+PAGES = [(), *((name,) for name in COMMANDS), pytest.param((BENCHMARKS,), marks=pytest.mark.full)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=" ".join)
 def test_the_examples_in_the_help_work(page: tuple[str, ...], folder: Path) -> None:
     shutil.copytree(EXAMPLES, folder / "examples")
     for line in examples_of(succeed(*page, "--help")):

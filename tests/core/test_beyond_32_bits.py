@@ -75,6 +75,7 @@ def test_a_bad_index_is_named_as_it_is() -> None:
     assert data[5] == 0
 
 
+@pytest.mark.full
 def test_as_many_indices() -> None:
     data, indices = np.array([3, 5, 7], np.uint8), virtual(MANY)
     indices[-1], indices[2**31] = 2, 1

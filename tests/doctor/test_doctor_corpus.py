@@ -21,6 +21,8 @@ pytest.importorskip("onnx")
 from conformance.lab.foreseen import FORESEEING, TARGETS, Answer, ask_doctor, find_departures
 from conformance.lab.one_node_models import OneNodeModels
 
+pytestmark = pytest.mark.full
+
 RUNTIMES = [name for name, target in TARGETS.items() if target in DEFAULT]
 
 # Departures without a warning, as patterns of case ids.

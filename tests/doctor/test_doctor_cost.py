@@ -23,6 +23,8 @@ from tests.support.onnx_graphs import model, node
 
 onnxruntime = pytest.importorskip("onnxruntime")
 
+pytestmark = pytest.mark.full
+
 F32, I64 = np.float32, np.int64
 INPUTS = {"data": np.zeros(4, F32), "places": np.array([[3], [0], [-1]]), "updates": np.array([1, 2, 4], F32)}
 SLOW = Cost(1e-3, 4e-3, 2e-3, right=frozenset({"original", "rewritten", "session"}))  # the session is faster

@@ -10,7 +10,7 @@ import pytest
 import gatherscatter as gs
 from tests.support import browser
 
-pytestmark = pytest.mark.skipif(browser.missing() is not None, reason=browser.missing() or "")
+pytestmark = pytest.mark.full
 
 OUTPUT = "return [...document.querySelectorAll('.wide text.value[data-array=output]')].map((text) => text.textContent)"
 NOW = "return document.querySelector('.trace [aria-current]')?.textContent ?? ''"
@@ -22,6 +22,8 @@ return [...document.querySelectorAll('.wide g.cell.partner')].map((cell) => `${c
 
 @pytest.fixture(scope="module")
 def window() -> Iterator[browser.Browser]:
+    if reason := browser.missing():
+        pytest.skip(reason)
     with browser.chromium() as made:
         yield made
 

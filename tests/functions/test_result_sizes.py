@@ -58,6 +58,7 @@ def test_an_error_names_the_value_that_decides_the_size(name: str) -> None:
     assert ("with num_segments, larger values are an error" in text) == ("segment_ids" in value)
 
 
+@pytest.mark.full
 def test_a_very_large_result_is_a_warning() -> None:
     ids = np.array([0, 3, 10**8, 1])
     with pytest.warns(RuntimeWarning, match=r"takes 1.5 GiB; segment_ids\[2\] = 100000000 decides") as caught:

@@ -23,6 +23,8 @@ from gatherscatter_conformance.themes.draft import CaseDraft, DraftedCall
 from tests.support import browser
 from tests.support.command_line import succeed
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[browser.Browser]:

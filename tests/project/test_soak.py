@@ -19,6 +19,7 @@ pytest.importorskip("onnx")
 SCRIPT = TOOLS / "soak.py"
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="the script reads what a process holds from /proc")
 def test_a_few_seconds() -> None:
     command = [sys.executable, SCRIPT, "--minutes", "0.25", "--processes", "2", "--seed", "3", "--growth", "10"]

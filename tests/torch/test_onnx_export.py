@@ -418,6 +418,7 @@ def test_other_sizes_than_those_of_the_export() -> None:
 # ------------------------------------------------------------------------------------------------------ the domain
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.float64], ids=str)
 def test_the_domain_has_exact_sums(dtype: torch.dtype) -> None:
     data, rows, new = values((4, 3), dtype), numbers((6,), -4, 4), values((6, 3), dtype)

@@ -407,6 +407,7 @@ def test_a_number_of_bags_that_follows_from_values_is_refused_where_shapes_are_n
         vmap(lambda ids: gst.gather_reduce(torch.ones(3, 2), segment_ids=ids))(ids.expand(2, 3))
 
 
+@pytest.mark.full  # it compiles C++
 @pytest.mark.filterwarnings("ignore")
 def test_a_bad_index_in_compiled_code() -> None:
     torch._dynamo.reset()
