@@ -5,12 +5,16 @@ To run longer: ``python tools/fuzz_files.py --seconds 600``.
 
 from __future__ import annotations
 
+import hashlib
 import io
+import json
 import struct
 import subprocess
 import sys
+import tempfile
 import warnings
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +26,7 @@ pytest.importorskip("filelock")
 
 from gatherscatter.model_interface import ModelError
 from gatherscatter.models.tensor_files import read_tensors, write_tensors
+from gatherscatter.zarr.journal import JobError, Journal, read_entries
 from tools import fuzz_files
 from tools.fuzz_models.limits import Meter
 from tools.fuzz_models.messages import check_one_line
@@ -202,32 +207,94 @@ def test_the_name_of_a_tensor_is_text(tmp_path: Path) -> None:
 # Journals
 
 
-def journal_of(content: bytes, folder: Path) -> list[dict[str, Any]]:
-    from gatherscatter.zarr.journal import read_entries
-
-    (folder / "journal").write_bytes(content)
-    return read_entries(folder / "journal")
+JOURNAL, STATE = "journal", "journal-state"
 
 
-def test_a_journal_that_is_cut_off_ends_with_a_whole_line(tmp_path: Path) -> None:
-    content = fuzz_files.good("journal")
-    told = journal_of(content, tmp_path)
+def journal_of(files: dict[str, bytes], folder: Path) -> list[dict[str, Any]]:
+    """Return the entries of a journal with these files."""
+    for name in (JOURNAL, STATE):
+        (folder / name).unlink(missing_ok=True)
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    return read_entries(folder)
+
+
+def test_a_line_that_was_not_finished_is_left_out(tmp_path: Path) -> None:
+    """Its block was not written, because the state would count it."""
+    files = fuzz_files.journal()
+    told = journal_of(files, tmp_path)
     assert len(told) == 5
-    for length in range(len(content)):
-        lines = content[: length + 1].count(b"\n")  # a line that only lacks its newline counts
-        assert journal_of(content[:length], tmp_path) == told[:lines]
+    made = Journal(tmp_path, told[0]["job"], "", True)
+    made.announce((7, 7), np.arange(2), np.arange(3))
+    made.close()
+    longer = (tmp_path / JOURNAL).read_bytes()
+    for length in range(len(files[JOURNAL]) - 1, len(longer) - 1):
+        assert journal_of({**files, JOURNAL: longer[:length]}, tmp_path) == told
+    zeros = len(longer) - len(files[JOURNAL])
+    for length in range(2, zeros + 1):
+        assert journal_of({**files, JOURNAL: longer[:-length] + bytes(length)}, tmp_path) == told
+    # The state can be older than the journal after a power failure.
+    assert [entry["block"] for entry in journal_of({**files, JOURNAL: longer}, tmp_path)[5:]] == [[7, 7]]
+
+
+def damaged_journals() -> Iterator[dict[str, bytes]]:
+    """Yield the files of journals, one of them damaged. Wrong chunks or lost entries would repeat updates."""
+    files = fuzz_files.journal()
+    for name, content in files.items():
+        damaged = [content[:at] + bytes([content[at] ^ 1 << at % 8]) + content[at + 1 :] for at in range(len(content))]
+        damaged += [content[:length] for length in range(len(content) - (name == JOURNAL))]
+        damaged += [content[:length] + bytes(len(content) - length) for length in range(len(content))]
+        lines = content.splitlines(keepends=True)
+        damaged += [b"".join(lines[:n] + lines[n : n + 1] + lines[n:]) for n in range(len(lines))]
+        damaged += [b"".join(lines[:n] + lines[n + 1 :]) for n in range(len(lines))]
+        for each in damaged:
+            yield {**files, name: each}
+        yield {other: files[other] for other in files if other != name}
+    for name in files:
+        yield {**files, name: other_journal()[name]}
+
+
+def other_journal() -> dict[str, bytes]:
+    """Return the files of the same job at another moment."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = Journal(Path(folder), "0" * 32, "scatter_nd add of 4 index tuples", None)
+        made.announce((4, 4), np.arange(3), np.arange(4))
+        made.close()
+        return {name: (Path(folder) / name).read_bytes() for name in (JOURNAL, STATE)}
 
 
 def test_no_damage_to_a_journal_goes_unnoticed(tmp_path: Path) -> None:
-    """Wrong chunk numbers would repeat updates, and so would lost entries."""
-    from gatherscatter.zarr.journal import JobError
-
-    content = fuzz_files.good("journal")
-    lines = content.splitlines(keepends=True)
-    damaged = [content[:at] + bytes([content[at] ^ 1 << at % 8]) + content[at + 1 :] for at in range(len(content))]
-    damaged += [b"".join(lines[:n] + lines[n + 1 :]) for n in range(len(lines) - 1)]
-    damaged += [b"".join(lines[:n] + lines[n : n + 1] + lines[n:]) for n in range(len(lines))]
-    for each in damaged:
-        with pytest.raises(JobError, match=r"line \d of .*journal is damaged") as caught:
-            journal_of(each, tmp_path)
+    for files in damaged_journals():
+        with pytest.raises(JobError, match="unknown which chunks the interrupted job has written") as caught:
+            journal_of(files, tmp_path)
         assert not check_one_line(str(caught.value), "message")
+        for name in (JOURNAL, STATE):  # the advice names both
+            assert str(tmp_path / name) in str(caught.value)
+
+
+@pytest.mark.parametrize("block", [[[1]], 5, None, [1.0], [True], ["1"], {"0": 1}])
+def test_entries_of_other_types_are_damage(tmp_path: Path, block: Any) -> None:
+    files = fuzz_files.journal()
+    text, chain = b"", b""
+    for entry in ({"job": "0" * 32, "title": "t"}, {"block": block, "before": "a", "after": "b"}):
+        content = json.dumps(entry).encode()
+        chain = hashlib.blake2b(chain + content, digest_size=8).hexdigest().encode()
+        text += chain + b" " + content + b"\n"
+    with pytest.raises(JobError, match=r"line 2 of .* is damaged"):
+        journal_of({**files, JOURNAL: text}, tmp_path)
+
+
+def test_the_journal_of_a_finished_job_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process may be killed before its files are deleted, and they may not be deletable."""
+    journal_of(fuzz_files.journal(), tmp_path)
+    made = Journal(tmp_path, "0" * 32, "", True)
+    made.close()
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", lambda *_: (_ for _ in ()).throw(PermissionError()))
+        made.remove()
+    assert {path.name for path in tmp_path.iterdir()} == {JOURNAL, STATE}
+    assert read_entries(tmp_path) == []
+    made = Journal(tmp_path, "1" * 32, "another", None)
+    made.close()
+    made.remove()
+    assert list(tmp_path.iterdir()) == []

@@ -2,6 +2,10 @@
 
 A block is written as a whole or not at all. Before it is written, the hashes of its old and its new contents are in the
 journal, on disk. A resumed job finds each block in one of these two states, and the hash tells which.
+
+A second file, the state, has the number of lines of the journal and the checksum of the last of them. It tells a line
+that was not finished from lines that were lost, and shows that a journal was deleted or replaced. If one of the two
+files is damaged, nothing is resumed.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ import hashlib
 import json
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO, NamedTuple
@@ -38,21 +43,23 @@ class Journal:
     """
 
     def __init__(self, folder: Path, job: str, title: str, resume: bool | None) -> None:
-        self._path = folder / "journal"
+        self._folder = folder
         self._lock = Lock()
-        lines = _read(self._path)
+        lines = _read(folder)
         header = lines[0].entry if lines else None
         self._blocks = {tuple(each.entry["block"]): (each.entry["before"], each.entry["after"]) for each in lines[1:]}
         self.is_empty = not self._blocks
         if header is None and resume:
             raise JobError("there is nothing to resume: no job on the array was interrupted")
         if header is not None and (header["job"] != job or resume is False):
-            raise _interrupted(self._path, header, _WAYS[header["job"] == job])
+            raise _interrupted(folder, header, _WAYS[header["job"] == job])
         if header is None:
-            lines = [_begin(self._path, {"job": job, "title": title})]
-        self._chain = lines[-1].chain
+            lines = [_begin(folder, {"job": job, "title": title})]
+        self._count, self._chain = len(lines), lines[-1].chain
         end = sum(len(line.text) for line in lines) - 1
-        self._file: BinaryIO = self._path.open("r+b")
+        self._failed = False
+        self._state: BinaryIO = _state_path(folder).open("r+b", buffering=0)
+        self._file: BinaryIO = _path(folder).open("r+b")
         self._file.truncate(end)  # a line that was cut off
         self._file.seek(end)
         self._file.write(b"\n")
@@ -66,7 +73,7 @@ class Journal:
         if found not in (before, after):
             raise JobError(
                 f"chunk {block} was changed after the job was interrupted, so it is unknown whether its updates "
-                f"are in it; delete {self._path} to keep the array as it is now"
+                f"are in it; {_give_up(self._folder)}"
             )
         return bool(found == after)
 
@@ -80,18 +87,29 @@ class Journal:
     def close(self) -> None:
         """Close the journal, and keep it for a call that resumes the job."""
         self._file.close()
+        self._state.close()
 
     def remove(self) -> None:
         """Delete the journal of a job that is done, or that never started."""
-        self._path.unlink()
-        flush(self._path.parent)
+        _write_state(self._folder, _State(0, b""))  # from now on, a journal that is still there does not count
+        with suppress(OSError):  # the job is done
+            _path(self._folder).unlink()
+            _state_path(self._folder).unlink()
+            flush(self._folder)
 
     def _append(self, entry: dict[str, Any]) -> None:
+        if self._failed:  # nothing can follow a line that may be incomplete
+            raise JobError(f"{_path(self._folder)} can't be written")
         line = _line(entry, self._chain)
-        self._chain = line.chain
+        self._failed = True
         self._file.write(line.text)
         self._file.flush()
         os.fsync(self._file.fileno())
+        self._failed = False
+        self._count, self._chain = self._count + 1, line.chain
+        # This is not forced to disk. After a power failure the state may be older than the journal, which is allowed.
+        self._state.seek(0)
+        self._state.write(_State(self._count, self._chain).text)
 
 
 class FinishedJobs:
@@ -129,22 +147,65 @@ class FinishedJobs:
 
 def read_interrupted_job(folder: Path) -> str | None:
     """Return the digest of the interrupted job in a folder, or None if there is none."""
-    lines = _read(folder / "journal")
+    lines = _read(folder)
     return lines[0].entry["job"] if lines else None
 
 
 def check_not_interrupted(folder: Path) -> None:
     """Raise JobError if there is an interrupted job in a folder."""
-    path = folder / "journal"
-    if lines := _read(path):
-        raise _interrupted(path, lines[0].entry, "repeat the interrupted call to finish it")
+    if lines := _read(folder):
+        raise _interrupted(folder, lines[0].entry, "repeat the interrupted call to finish it")
 
 
-def _interrupted(path: Path, header: dict[str, Any], way: str) -> JobError:
+def _interrupted(folder: Path, header: dict[str, Any], way: str) -> JobError:
     return JobError(
-        f"an interrupted job ({header['title']}) has written part of its chunks: "
-        f"{way}, or delete {path} to keep the array as it is now"
+        f"an interrupted job ({header['title']}) has written part of its chunks: {way}, or {_give_up(folder)}"
     )
+
+
+def _give_up(folder: Path) -> str:
+    return f"delete {_path(folder)} and {_state_path(folder)} to keep the array as it is now"
+
+
+def _path(folder: Path) -> Path:
+    return folder / "journal"
+
+
+def _state_path(folder: Path) -> Path:
+    return folder / "journal-state"
+
+
+class _State(NamedTuple):
+    """The number of lines of a journal, and the chained checksum of the last one."""
+
+    count: int
+    chain: bytes
+
+    @property
+    def text(self) -> bytes:
+        """The contents of the file. They always have the same length, and fit in a sector of a disk."""
+        text = b"%020d %16s" % (self.count, self.chain)
+        return text + b" " + _chain_checksum(b"state", text) + b"\n"
+
+
+def _read_state(folder: Path) -> _State | None:
+    """Return the state of the journal in a folder, or None if there is none."""
+    path = _state_path(folder)
+    if not path.exists():
+        return None
+    text = path.read_bytes()
+    count, chain = text[:20], text[21:37].strip()
+    if count.isdigit() and text == (state := _State(int(count), chain)).text:
+        return state
+    raise _damaged(folder, f"{path} is damaged")
+
+
+def _write_state(folder: Path, state: _State) -> None:
+    """Replace the state of the journal. It is on disk when the folder is flushed."""
+    part = _state_path(folder).with_suffix(".part")
+    part.write_bytes(state.text)
+    flush(part)
+    part.replace(_state_path(folder))
 
 
 class _Line(NamedTuple):
@@ -165,44 +226,57 @@ def _chain_checksum(before: bytes, content: bytes) -> bytes:
     return hashlib.blake2b(before + content, digest_size=8).hexdigest().encode()
 
 
-def _begin(path: Path, header: dict[str, Any]) -> _Line:
+def _begin(folder: Path, header: dict[str, Any]) -> _Line:
     """Write the first line, on disk when this returns."""
+    _write_state(folder, _State(0, b""))
     line = _line(header, b"")
-    path.write_bytes(line.text)
-    flush(path)
-    flush(path.parent)
+    _path(folder).write_bytes(line.text)
+    flush(_path(folder))
+    _write_state(folder, _State(1, line.chain))
+    flush(folder)
     return line
 
 
-def read_entries(path: Path) -> list[dict[str, Any]]:
-    """Return the entries of a journal. The first describes the job. Raise JobError if a complete line is damaged."""
-    return [line.entry for line in _read(path)]
+def read_entries(folder: Path) -> list[dict[str, Any]]:
+    """Return the entries of the journal in a folder. The first describes the job. Raise JobError if it is damaged."""
+    return [line.entry for line in _read(folder)]
 
 
-def _read(path: Path) -> list[_Line]:
-    """Return the lines of a journal. Text after the last newline was cut off, and is skipped."""
-    if not path.exists():
+def _read(folder: Path) -> list[_Line]:
+    """Return the lines of the journal in a folder. The last line may be unfinished, which is then left out."""
+    path, state = _path(folder), _read_state(folder)
+    if state is None:
+        if path.exists():
+            raise _damaged(folder, f"{_state_path(folder)} is missing")
         return []
+    if state.count == 0:  # no block was written, or the job is done
+        return []
+    if not path.exists():
+        raise _damaged(folder, f"{path} is missing")
     *texts, last = path.read_bytes().split(b"\n")
     lines: list[_Line] = []
     chain = b""
-    for number, text in enumerate(texts, 1):
+    for text in texts:
         line = _parse_line(text, chain)
         if line is None:
-            raise _damaged(path, number)
+            raise _damaged(folder, f"line {len(lines) + 1} of {path} is damaged")
         lines.append(line)
         chain = line.chain
     if (line := _parse_line(last, chain)) is not None:  # only its newline is missing
         lines.append(line)
     elif _parse_line(last[:-1], chain) is not None:  # its newline is another character
-        raise _damaged(path, len(lines) + 1)
+        raise _damaged(folder, f"line {len(lines) + 1} of {path} is damaged")
+    if len(lines) < state.count:
+        raise _damaged(folder, f"{path} has lost {state.count - len(lines)} of {state.count} lines")
+    if lines[state.count - 1].chain != state.chain:
+        raise _damaged(folder, f"{path} and {_state_path(folder)} are of different jobs")
     return lines
 
 
-def _damaged(path: Path, number: int) -> JobError:
+def _damaged(folder: Path, fault: str) -> JobError:
     return JobError(
-        f"line {number} of {path} is damaged, so it is unknown which chunks the interrupted job has written; "
-        "restore the file, or delete it to keep the array as it is now"
+        f"{fault}, so it is unknown which chunks the interrupted job has written; restore the file, "
+        f"or {_give_up(folder)}"
     )
 
 
@@ -215,8 +289,10 @@ def _parse_line(text: bytes, before: bytes) -> _Line | None:
         entry = json.loads(content)
     except (ValueError, RecursionError):
         return None
-    wanted = ("block", "before", "after") if before else ("job", "title")
-    if not isinstance(entry, dict) or tuple(entry) != wanted:
+    wanted = {"block": list, "before": str, "after": str} if before else {"job": str, "title": str}
+    if not isinstance(entry, dict) or {name: type(value) for name, value in entry.items()} != wanted:
+        return None
+    if not all(type(number) is int for number in entry.get("block", ())):
         return None
     return _Line(entry, text + b"\n", chain)
 
