@@ -18,14 +18,14 @@ namespace {
 
 // The names of attributes and methods, created once.
 struct Names {
-    PyObject *numpy, *storage, *size, *offset, *is_neg, *is_conj, *requires_grad;
+    PyObject *numpy, *storage, *size, *offset, *address, *is_neg, *is_conj, *requires_grad;
 };
 
 const Names* names() {
-    static const Names all{PyUnicode_InternFromString("numpy"),        PyUnicode_InternFromString("untyped_storage"),
-                           PyUnicode_InternFromString("nbytes"),       PyUnicode_InternFromString("storage_offset"),
-                           PyUnicode_InternFromString("is_neg"),       PyUnicode_InternFromString("is_conj"),
-                           PyUnicode_InternFromString("requires_grad")};
+    static const Names all{PyUnicode_InternFromString("numpy"),    PyUnicode_InternFromString("untyped_storage"),
+                           PyUnicode_InternFromString("nbytes"),   PyUnicode_InternFromString("storage_offset"),
+                           PyUnicode_InternFromString("data_ptr"), PyUnicode_InternFromString("is_neg"),
+                           PyUnicode_InternFromString("is_conj"),  PyUnicode_InternFromString("requires_grad")};
     return all.requires_grad ? &all : nullptr;
 }
 
@@ -33,6 +33,12 @@ const Names* names() {
 int64_t call_integer_method(PyObject* object, PyObject* method) {
     const Ref answer(PyObject_CallMethodNoArgs(object, method));
     return answer ? PyLong_AsLongLong(answer.get()) : -1;
+}
+
+// Calls data_ptr() of a tensor or a storage. Null: it has no memory, or an exception is set.
+const std::byte* address_of(PyObject* object) {
+    const Ref answer(PyObject_CallMethodNoArgs(object, names()->address));
+    return answer ? static_cast<const std::byte*>(PyLong_AsVoidPtr(answer.get())) : nullptr;
 }
 
 // Returns the bytes from the first element to the end of the last one.
@@ -49,7 +55,8 @@ Ref raise_storage(PyObject* op, PyObject* input, int64_t needed, int64_t there) 
     return Ref();
 }
 
-// Returns tensor.numpy() if the storage holds all of it. No element is read.
+// Returns tensor.numpy() if it is in the memory of the tensor, and the storage holds all of it. No element is read. A
+// tensor that wraps another one has no memory, and the mode of a tracer makes an array of its own.
 Ref tensor_array(PyObject* op, PyObject* input, PyObject* tensor) {
     Ref made(PyObject_CallMethodNoArgs(tensor, names()->numpy));
     if (!made) return Ref();
@@ -59,6 +66,14 @@ Ref tensor_array(PyObject* op, PyObject* input, PyObject* tensor) {
                   offset = call_integer_method(tensor, names()->offset);
     if (there < 0 || offset < 0) return Ref();
     const int64_t size = extent(made.array());
+    if (size > 0 && there > 0) {
+        const std::byte* const address = address_of(tensor);
+        if (PyErr_Occurred()) return Ref();
+        if (address != static_cast<const std::byte*>(PyArray_DATA(made.array()))) {
+            PyErr_SetString(PyExc_TypeError, "it has no memory of its own, because code that transforms it wraps it");
+            return Ref();
+        }
+    }
     const int64_t needed = size > 0 ? offset * PyArray_ITEMSIZE(made.array()) + size : 0;
     return needed <= there ? std::move(made) : raise_storage(op, input, needed, there);
 }
@@ -105,11 +120,13 @@ bool is_false(const Ref& answer) {
     return answer.get() == Py_False;
 }
 
-// A contiguous tensor in the memory of the CPU.
+// A contiguous tensor in the memory of the CPU. Its storage is kept, because another thread may give the tensor another
+// one during the call.
 struct DirectTensor {
     Tensor tensor;
     std::byte* memory = nullptr;
     dlpack::DataType type{};
+    Ref storage;
 };
 
 // `done`: calls on this object can be direct, and `may_have_gradient` says whether gradients are not recorded.
@@ -151,11 +168,11 @@ bool read_tensor(PyObject* object, bool may_have_gradient, DirectTensor& read) {
     if (size == 0) return true;
     const bool is_aligned = reinterpret_cast<uintptr_t>(read.memory) % std::min<uintptr_t>(tensor.item_size, 8) == 0;
     if (!given.data || !is_aligned) return false;  // some tensors have no memory, such as those of zeros
-    const Ref storage(PyObject_CallMethodNoArgs(object, names()->storage));
-    const int64_t there = storage ? call_integer_method(storage.get(), names()->size) : -1,
-                  offset = there < 0 ? -1 : call_integer_method(object, names()->offset);
+    read.storage = Ref(PyObject_CallMethodNoArgs(object, names()->storage));
+    const int64_t there = read.storage ? call_integer_method(read.storage.get(), names()->size) : -1;
+    const std::byte* const begin = there < 0 ? nullptr : address_of(read.storage.get());
     if (PyErr_Occurred()) PyErr_Clear();
-    return offset >= 0 && offset * tensor.item_size + size <= there;
+    return begin && read.memory >= begin && read.memory - begin + size <= there;
 }
 
 // A new tensor, and its memory until PyTorch owns it.

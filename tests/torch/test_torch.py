@@ -19,6 +19,8 @@ gst: Any = pytest.importorskip("gatherscatter.torch")
 from torch.autograd import gradcheck, gradgradcheck  # noqa: E402
 from torch.func import grad, jacrev, jvp, vmap  # noqa: E402
 
+from gatherscatter.torch import segment  # noqa: E402
+
 REDUCTIONS = ("none", "add", "sub", "mul", "min", "max", "mean")
 
 # Gathers: function, shape of data, indices, options.
@@ -100,6 +102,56 @@ def test_a_scatter_and_its_gradients(
 def gradients(call: Callable[..., Any], *inputs: Any) -> list[list[float]]:
     inputs = tensors(*inputs)
     return [each.tolist() for each in torch.autograd.grad(call(*inputs).sum(), inputs)]
+
+
+HALVES = {torch.float16: 2e-3, torch.bfloat16: 2e-2}
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+@pytest.mark.parametrize(("function", "data", "indices", "updates", "options"), SCATTERS)
+@pytest.mark.parametrize(
+    ("reduction", "include_self"), [*itertools.product(REDUCTIONS[1:], (True, False)), ("none", True)]
+)
+def test_gradients_of_scatters_in_halves_are_those_in_float64(
+    function: str, data: Any, indices: Any, updates: Any, options: dict, reduction: str, include_self: bool, dtype: Any
+) -> None:
+    inputs = [(randoms(*shape, seed=seed) * 4).round() / 4 + 0.125 for seed, shape in enumerate((data, updates))]
+    options = options | {"reduction": reduction, "include_self": include_self}
+    found = {}
+    for kind in (dtype, torch.float64):
+        given = [each.to(kind).requires_grad_() for each in inputs]
+        made = getattr(gst, function)(given[0], torch.tensor(indices), given[1], **options)
+        found[kind] = torch.autograd.grad((made * made.detach()).sum(), given)
+    for half, double in zip(*found.values(), strict=True):
+        assert half.dtype == dtype
+        tolerance = HALVES[dtype] * max(float(double.abs().max()), 1)
+        assert torch.allclose(half.double(), double, rtol=4 * HALVES[dtype], atol=4 * tolerance)
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+@pytest.mark.parametrize("how", ["sum", "mul", "mean", "min", "max", "std", "logsumexp", "softmax", "log_softmax"])
+def test_gradients_of_segments_in_halves_are_those_in_float64(how: str, dtype: Any) -> None:
+    source, index = (randoms(8, 3) * 4).round() / 4 + 0.125, torch.tensor([0, 0, 1, 3, 3, 3, 4, 1])
+    function = getattr(segment, f"scatter_{how}")
+    found = {}
+    for kind in (dtype, torch.float64):
+        given = source.to(kind).requires_grad_()
+        made = function(given, index, 0, dim_size=6)
+        made = made[0] if isinstance(made, tuple) else made
+        finite = torch.where(made.isfinite(), made, 0)
+        (found[kind],) = torch.autograd.grad((finite * finite.detach()).sum(), given)
+    half, double = found.values()
+    assert half.dtype == dtype
+    assert torch.allclose(half.double(), double, rtol=8 * HALVES[dtype], atol=8 * HALVES[dtype])
+
+
+@pytest.mark.parametrize("how", ["sum", "mul", "mean", "min", "max"])
+def test_gradients_of_segments_under_autocast(how: str) -> None:
+    layer, index = torch.nn.Linear(3, 3), torch.tensor([0, 0, 1, 3])
+    with torch.autocast("cpu", torch.bfloat16):
+        made = segment.scatter(layer(randoms(4, 3).float()), index, 0, reduce=how)
+    made.float().sum().backward()
+    assert layer.weight.grad.isfinite().all()
 
 
 def test_an_overwritten_update_has_no_gradient() -> None:

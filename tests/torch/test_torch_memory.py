@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -146,6 +149,8 @@ ENTRANCES: dict[str, tuple[Callable[..., Any], tuple[Callable[[], Any], ...]]] =
     "Prepared.scatter": (lambda d, u: gs.prepare(ROWS * 100, 64).scatter(d, u), (table, updates)),
     "Prepared.sum": (lambda u: gs.prepare(ROWS * 100, 64).sum(u), (updates,)),
     "Prepared.reduce": (lambda u: gs.prepare(ROWS * 100, 64).reduce(u, "max"), (updates,)),
+    "aggregate": (lambda i, a: gs.aggregate(i, a, "max", axis=0, size=64, fill_value=0), (rows, updates)),
+    "gst.aggregate": (lambda i, a: gst.aggregate(i, a, "max", axis=0, size=64, fill_value=0), (rows, updates)),
     "inspect": (lambda i: gs.inspect(i, 64), (rows,)),
     "plan": (lambda d, i: gs.plan("gather", d, i), (table, rows)),
 }
@@ -173,6 +178,111 @@ def test_an_entrance_refuses(damage: Callable[[Any], Any], name: str, position: 
     tensors[position] = damage(tensors[position])
     with pytest.raises(OpValueError, match=r"needs .* bytes of memory, but its storage has"):
         call(*tensors)
+
+
+def plain(result: Any) -> Any:
+    """Return lists of the values of results, and of what wrappers hold."""
+    if isinstance(result, tuple | list):
+        return [plain(each) for each in result]
+    if not isinstance(result, torch.Tensor):
+        return str(result)
+    if torch._is_functional_tensor(result):
+        torch._sync(result)
+        result = torch._from_functional_tensor(result)
+    return result.tolist()
+
+
+@pytest.mark.parametrize(("name", "position"), CASES)
+def test_an_entrance_refuses_wrapped_tensors_or_reads_what_they_hold(name: str, position: int) -> None:
+    """A tensor of `functionalize` has an address at which other values are."""
+    call, makers = ENTRANCES[name]
+    tensors = [make() for make in makers]
+    expected = plain(call(*tensors)), plain(tensors)
+    tensors = [make() for make in makers]
+    tensors[position] = torch._to_functional_tensor(tensors[position])
+    try:
+        result = call(*tensors)
+    except (OpError, RuntimeError) as error:  # PyTorch does not change a plain tensor by a wrapped one
+        if not re.search(r"has no memory of its own|mutating a non-functional tensor", str(error)):
+            raise
+    else:
+        assert (plain(result), plain(tensors)) == expected
+
+
+@pytest.mark.filterwarnings("ignore:Accessing the data pointer of FakeTensor:UserWarning")
+@pytest.mark.parametrize("name", ENTRANCES)
+def test_an_entrance_refuses_real_tensors_within_a_mode_of_fakes(name: str) -> None:
+    from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+
+    call, makers = ENTRANCES[name]
+    tensors = [make() for make in makers]
+    before = plain(tensors)
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        try:
+            result = call(*tensors)
+        except (OpError, NotImplementedError, RuntimeError):
+            result = ()
+    results = result if isinstance(result, tuple | list) else [result]
+    assert all(isinstance(each, FakeTensor) or any(each is tensor for tensor in tensors) for each in results)
+    assert plain(tensors) == before
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")  # PyTorch loads its decompositions
+@pytest.mark.parametrize(("name", "position"), CASES)
+def test_an_entrance_drops_no_tangent(name: str, position: int) -> None:
+    call, makers = ENTRANCES[name]
+    tensors = [make() for make in makers]
+    is_parameter = name.startswith("gst.EmbeddingBag") and position == 0  # a copy, without the tangent
+    if not tensors[position].is_floating_point() or is_parameter or name.startswith("torch.ops"):
+        return
+    with torch.autograd.forward_ad.dual_level():
+        tensors[position] = torch.autograd.forward_ad.make_dual(tensors[position], torch.ones_like(tensors[position]))
+        try:
+            result = call(*tensors)
+        except (OpError, NotImplementedError) as error:
+            if not re.search(r"forward mode|jvp", str(error)):
+                raise
+        else:  # PyTorch has written to `out`
+            first = result[0] if isinstance(result, tuple) else result
+            assert torch.autograd.forward_ad.unpack_dual(first).tangent is not None
+
+
+@pytest.mark.parametrize(
+    "change", ["x.data = torch.zeros(1)", "x.set_(torch.zeros(1).untyped_storage(), 0, (1,), (1,))"]
+)
+def test_a_tensor_that_gets_another_storage_during_a_call(change: str) -> None:
+    """In a process of its own, which would end."""
+    code = f"""
+import threading, time, torch, gatherscatter as gs
+rows = torch.randint(0, 2_000_000, (1_000_000,))
+def exchange(wait):
+    time.sleep(wait)
+    {change}
+for turn in range(8):
+    x = torch.ones(2_000_000, 8)
+    thread = threading.Thread(target=exchange, args=(0.001 * turn,))
+    thread.start()
+    try:
+        assert gs.gather(x, rows).min() == 1
+    except (IndexError, ValueError):  # the storage was exchanged before the call, or while it was checked
+        pass
+    thread.join()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_types_of_parts_of_bytes_are_refused() -> None:
+    for bits in range(1, 8):
+        for kind in ("int", "uint"):
+            tensor = torch.zeros(3, 1, dtype=torch.uint8).view(getattr(torch, f"{kind}{bits}"))
+            for call in (
+                lambda t: gs.gather(t, [0]),
+                lambda t: gs.scatter_update(t, [0], t[:1]),
+                lambda t: gs.inspect(t, 2),
+            ):
+                with pytest.raises(OpError, match=f"(?i){kind}{bits}"):
+                    call(tensor)
 
 
 def test_a_freed_tensor_of_an_unusual_type() -> None:

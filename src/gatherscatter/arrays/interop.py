@@ -9,6 +9,7 @@ in `gatherscatter.arrays.kinds`.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -167,8 +168,15 @@ def register_tensors() -> None:
 
 def _take_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
     register_tensors()
+    torch: Any = sys.modules["torch"]
+    if torch.autograd.forward_ad._current_level >= 0:
+        refuse_gradient(op, name, tensor)
+    array = None
     with suppress(TypeError, RuntimeError):  # PyTorch refuses every tensor that is not plain
         array = tensor_array(op, name, tensor)
+    if array is not None:
+        if array.itemsize == 1:
+            _refuse_parts_of_bytes(op, name, tensor)
         if name == "out" and 0 in array.strides:
             _refuse_special_view(op, tensor)
         return array
@@ -176,6 +184,14 @@ def _take_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
         check_tensor(op, name, tensor)
         _refuse_special_view(op, tensor)
     return _take_unusual_tensor(op, name, tensor)
+
+
+def _refuse_parts_of_bytes(op: str, name: str, tensor: Any) -> None:
+    """Raise TypeError for the types of 1 to 7 bits, which PyTorch gives to NumPy as bytes."""
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    if re.fullmatch(r"u?int[1-7]", dtype):
+        text = f"{op}: {name} has type {dtype}, which is not supported; use {name}.view(torch.uint8)"
+        raise OpTypeError(text, op=op, input=name)
 
 
 def _refuse_special_view(op: str, out: Any) -> None:
@@ -291,7 +307,12 @@ def _take_unusual_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
         array = np.conjugate(array) if conjugated else array
         return np.negative(array) if negated else array
     except (TypeError, RuntimeError) as error:
-        is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor(tensor) or type(tensor).__name__ == "FakeTensor"
+        is_wrapped = (
+            torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+            or torch._is_functional_tensor(tensor)
+            or type(tensor).__name__ == "FakeTensor"
+            or torch._C._len_torch_dispatch_stack() > 0
+        )
         advice = "; use gatherscatter.torch in transformed and traced code" if is_wrapped else ""
         text = f"{op}: {name} can't be taken from PyTorch: {str(error).splitlines()[0]}{advice}"
         raise OpTypeError(text, op=op, input=name) from None
@@ -304,6 +325,12 @@ def refuse_gradient(op: str, name: str, tensor: Any) -> None:
         text = (
             f"{op}: {name} has a gradient, which would be lost; use .detach(), or a differentiable function of "
             "gatherscatter.torch"
+        )
+        raise OpTypeError(text, op=op, input=name)
+    if torch._C._is_fwd_grad_enabled() and torch.autograd.forward_ad.unpack_dual(tensor).tangent is not None:
+        text = (
+            f"{op}: {name} has a tangent of forward mode, which would be lost; use the primal of "
+            "torch.autograd.forward_ad.unpack_dual, or compute derivatives backward with gatherscatter.torch"
         )
         raise OpTypeError(text, op=op, input=name)
 

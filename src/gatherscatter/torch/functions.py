@@ -14,6 +14,7 @@ from torch.autograd import Function, forward_ad
 from gatherscatter import _core
 from gatherscatter.arrays.interop import TORCH, check_layout, is_plain_tensor, is_transformed
 from gatherscatter.arrays.kinds import check_kind, describe_object
+from gatherscatter.choices import WITHOUT_ACCUMULATE
 from gatherscatter.errors import OpTypeError
 from gatherscatter.torch.batching import with_batch_columns
 from gatherscatter.torch.gradients import FORMULAS, HALVES, GradientInputs, Movement
@@ -116,13 +117,17 @@ def check_memory(op: str, **tensors: Tensor | None) -> None:
     if is_transformed() or torch._C._len_torch_dispatch_stack() > 0:
         return
     for name, tensor in tensors.items():
-        if tensor is not None and tensor.is_cpu and type(tensor) in (Tensor, torch.nn.Parameter):
+        if tensor is None or not tensor.is_cpu or torch._is_functional_tensor(tensor):
+            continue
+        if type(tensor) in (Tensor, torch.nn.Parameter):
             TORCH.take(op, name, tensor.detach())
 
 
 def _is_unobserved(tensors: Sequence[Tensor]) -> bool:
     """Whether nothing observes or intercepts the call. A direct call then saves 6 microseconds of dispatch."""
-    return torch._C._len_torch_dispatch_stack() == 0 and all(type(each) is Tensor and each.is_cpu for each in tensors)
+    return torch._C._len_torch_dispatch_stack() == 0 and all(
+        type(each) is Tensor and each.is_cpu and not torch._is_functional_tensor(each) for each in tensors
+    )
 
 
 def with_plain(function: Any) -> Any:
@@ -229,12 +234,8 @@ def make_movement(
     mode = options["mode"]
 
     def put(data: Tensor, updates: Tensor, reduction: str = "none", include_self: bool = True) -> Tensor:
-        how = {
-            "reduction": reduction,
-            "include_self": include_self,
-            "accumulate": choose_accumulate(data),
-            "mode": mode,
-        }
+        accumulate = "step" if reduction in WITHOUT_ACCUMULATE else choose_accumulate(data)
+        how = {"reduction": reduction, "include_self": include_self, "accumulate": accumulate, "mode": mode}
         return scatter(name, data, indices, updates, **place, **how)
 
     def take(data: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ from torch import Tensor
 from gatherscatter.errors import with_call_errors
 from gatherscatter.functions.statistics import composed
 from gatherscatter.functions.statistics.names import DEFAULT_FILL
+from gatherscatter.torch.functions import check_memory
 
 _OP = "aggregate"
 
@@ -69,6 +70,7 @@ def aggregate(
     """
     values = a if isinstance(a, Tensor) else torch.as_tensor(a)
     labels = group_idx if isinstance(group_idx, Tensor) else torch.as_tensor(group_idx, device=values.device)
+    check_memory(_OP, group_idx=labels, a=values)
     return composed.aggregate(_OP, _framework(), labels, values, func, size, fill_value, axis, ddof)  # type: ignore[no-any-return]
 
 
