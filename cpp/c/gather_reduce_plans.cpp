@@ -47,7 +47,9 @@ gatherscatter_status* place_fault(const gatherscatter_plan& plan, const void* va
 gatherscatter_status* fault_status(const gatherscatter_plan& plan, const void* const* inputs, BagFault fault) {
     const char* const op = plan.name.c_str();
     const GatherReduce& call = plan.bags.call;
-    const void* const places = inputs[static_cast<size_t>(places_input(call.form))];
+    const BagInput at = places_input(call.form);
+    // The host may have given no more addresses than tensors.
+    const void* const places = plan.inputs[at].present ? inputs[static_cast<size_t>(at)] : nullptr;
     switch (fault) {
         case BagFault::indices:
             return index_fault(op, plan.operation, Shape{call.data_rows}, plan.inputs[BagInput::indices].shape,

@@ -47,6 +47,46 @@ std::string fill_in(std::string_view text, std::string_view op, std::span<const 
     return result;
 }
 
+// Returns the length of the UTF-8 character at the beginning of a text; 0: it is not valid (Unicode, table 3-7).
+size_t character_length(std::string_view text) {
+    const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+    const unsigned first = byte(0);
+    if (first < 0x80) return 1;
+    const size_t length = first >= 0xc2 && first <= 0xdf   ? 2
+                          : (first & 0xf0) == 0xe0         ? 3
+                          : first >= 0xf0 && first <= 0xf4 ? 4
+                                                           : 0;
+    const unsigned low = first == 0xe0   ? 0xa0
+                         : first == 0xf0 ? 0x90
+                                         : 0x80,
+                   high = first == 0xed   ? 0x9f
+                          : first == 0xf4 ? 0x8f
+                                          : 0xbf;
+    if (length == 0 || byte(1) < low || byte(1) > high) return 0;
+    for (size_t i = 2; i < length; ++i)
+        if (byte(i) < 0x80 || byte(i) > 0xbf) return 0;
+    return length;
+}
+
+// Returns a text as one line of UTF-8. A name that the host gave may be anything. Other bytes are escaped.
+std::string to_line(std::string_view text) {
+    std::string line;
+    while (!text.empty()) {
+        const size_t valid = character_length(text);
+        const std::string_view character = text.substr(0, std::max<size_t>(valid, 1));
+        const unsigned char first = static_cast<unsigned char>(character[0]);
+        const bool ends_line = first < 0x20 || first == 0x7f || character == "\xc2\x85" ||
+                               character == "\xe2\x80\xa8" || character == "\xe2\x80\xa9";
+        for (const char c : character) {
+            char escape[8] = {c};
+            if (valid == 0 || ends_line) std::snprintf(escape, sizeof escape, "\\x%02x", static_cast<unsigned char>(c));
+            line += escape;
+        }
+        text.remove_prefix(character.size());
+    }
+    return line;
+}
+
 gatherscatter_code code_of(std::string_view raises) {
     if (raises == "TypeError") return GATHERSCATTER_TYPE_ERROR;
     return raises == "IndexError" ? GATHERSCATTER_INDEX_ERROR : GATHERSCATTER_VALUE_ERROR;
@@ -57,7 +97,7 @@ std::span<const NamedValue> span_of(Values values) { return {values.begin(), val
 gatherscatter_status* write(std::string_view error, std::string_view op, std::span<const NamedValue> values) {
     const Sentence& sentence = find_sentence("errors." + std::string(error));
     const std::string raises = fill_in(sentence.raises, op, values);
-    return new gatherscatter_status{code_of(raises), fill_in(sentence.text, op, values)};
+    return new gatherscatter_status{code_of(raises), to_line(fill_in(sentence.text, op, values))};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import platform
 import shutil
 import subprocess
@@ -469,6 +470,64 @@ def test_null_is_refused_in_place_of_elements() -> None:
         c.check(run(plan.address, (c_void_p * 2)(M2.ctypes.data, None), out.ctypes.data, None))
     with pytest.raises(ValueError, match="gather: output is NULL"):
         c.check(run(plan.address, (c_void_p * 2)(M2.ctypes.data, index.ctypes.data), None, None))
+
+
+ERRORS_IN_VALUES: list[tuple[str, list[np.ndarray | None], dict[str, Any]]] = [
+    ("gather", [M2, ints(9)], {}),
+    ("gather_elements", [M2, ints([9, 9, 9])], {}),
+    ("gather_nd", [M2, ints([9])], {}),
+    ("scatter_update", [M2, ints(9), M2[:1]], {}),
+    ("scatter_elements", [M2, ints([9, 9, 9]), M2[:1]], {}),
+    ("scatter_nd", [M2, ints([9]), M2[:1]], {}),
+    ("gather_reduce", [M2, ints([9, 0])], {}),
+    ("gather_reduce", [M2, ints(9, 0), ints(0)], {}),
+    ("gather_reduce", [M2, ints(0, 0), ints(5)], {}),
+    ("gather_reduce", [M2, ints(0, 0), ints(1)], {}),
+    ("gather_reduce", [M2, ints(9, 0), None, ints(0, 0)], {"num_segments": 1}),
+    ("gather_reduce", [M2, ints(0, 0), None, ints(0, 7)], {"num_segments": 1}),
+    ("gather_reduce", [M2, ints(9, 0), None, None, None, None, ints(0, 2)], {}),
+]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs mprotect")
+@pytest.mark.parametrize(("kernel", "arrays", "options"), ERRORS_IN_VALUES)
+def test_an_error_reads_no_more_addresses_than_were_given(
+    kernel: str, arrays: list[np.ndarray | None], options: dict[str, Any]
+) -> None:
+    """The addresses are at the end of a page. The next page can't be read."""
+    plan = c.Plan(kernel, *arrays, **options)
+    pages = mmap.mmap(-1, 2 * mmap.PAGESIZE)
+    begin = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+    protect = ctypes.CDLL(None, use_errno=True).mprotect
+    protect.argtypes = [c_void_p, ctypes.c_size_t, ctypes.c_int]
+    assert protect(begin + mmap.PAGESIZE, mmap.PAGESIZE, 0) == 0
+    inputs = (c_void_p * len(arrays)).from_address(begin + mmap.PAGESIZE - 8 * len(arrays))
+    for i, array in enumerate(arrays):
+        inputs[i] = None if array is None else array.ctypes.data
+    out = np.zeros(plan.shape, F32)
+    with pytest.raises((IndexError, ValueError)):
+        c.check(c.load().gatherscatter_plan_run(plan.address, inputs, out.ctypes.data, None))
+    assert protect(begin + mmap.PAGESIZE, mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_WRITE) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        (b"two\nlines\r\x00", r"two\x0alines\x0d"),
+        (b"\xff\xc3", r"\xff\xc3"),
+        (b"\xed\xa0\x80\xf5\xc0\x80", r"\xed\xa0\x80\xf5\xc0\x80"),
+        ("a\u2028b\x85c".encode(), r"a\xe2\x80\xa8b\xc2\x85c"),
+        ("Größe \U0001f600 ࠀ".encode(), "Größe \U0001f600 ࠀ"),
+    ],
+)
+def test_any_name_of_an_operation_gives_a_line_of_text(name: bytes, shown: str) -> None:
+    operation = c.make_operation("gather")
+    operation.name = name
+    for tensors in ([tensor(3, dtype=16)], [tensor(3), tensor(2, dtype=12)]):
+        with pytest.raises((TypeError, ValueError)) as caught:
+            create(byref(operation), (c.Tensor * len(tensors))(*tensors), len(tensors))
+        assert str(caught.value).startswith(f"{shown}: ")
+        assert len(str(caught.value).splitlines()) == 1
 
 
 def test_null_may_stand_for_no_elements() -> None:
