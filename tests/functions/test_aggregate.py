@@ -6,6 +6,7 @@ import itertools
 import math
 import subprocess
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, cast
 
@@ -559,3 +560,45 @@ for more in range(50, 800, 50):
     made = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr
     assert {*made.stdout.split()} == {"computed", "refused"}
+
+
+LARGE = np.arange(300)
+RESULTS_OUT_OF_RANGE: dict[str, tuple[Callable[[], Any], str]] = {
+    "len": (lambda: gs.aggregate(LARGE * 0, LARGE, "len", dtype="u1"), "'len' of group 0 is 300, which uint8"),
+    "nunique": (lambda: gs.aggregate(LARGE * 0, LARGE, "nunique", dtype="u1"), "'nunique' of group 0 is 300"),
+    "argmax": (lambda: gs.aggregate(LARGE * 0, LARGE, "argmax", dtype="i1"), "'argmax' of group 0 is 299, which int8"),
+    "mean of NaN": (lambda: gs.aggregate([1], [np.nan], "mean", dtype="i8"), "'mean' of group 1 is nan, which int64"),
+    "var": (lambda: gs.aggregate([0, 0], [0, 100000], "var", dtype="i2"), "'var' of group 0 is 2500000000.0"),
+    "sum of floats": (lambda: gs.aggregate([0], [2.0**63], "sum", dtype="i8"), "which int64 does not hold"),
+    "sum, below": (lambda: gs.aggregate([0], [-1], "sum", dtype="u8"), "'sum' of group 0 is -1, which uint64"),
+    "cumsum": (lambda: gs.aggregate([0, 0], [200, 100], "cumsum", dtype="u1"), "'cumsum' of value 1 is 300"),
+    "max": (
+        lambda: gs.aggregate([0], np.array([2**64 - 1], "u8"), "max", dtype="i8"),
+        "of group 0 is 18446744073709551615",
+    ),
+    "first": (lambda: gs.aggregate([0, 3], [1, -1], "first", dtype="u8"), "'first' of group 3 is -1"),
+    "sort": (lambda: gs.aggregate([0, 0], [1, -1], "sort", dtype="u8"), "'sort' of value 0 is -1"),
+    "median": (lambda: gs.aggregate([0], [np.inf], "median", dtype="i4"), "'median' of group 0 is inf"),
+    "halves": (lambda: gs.aggregate([0], np.array([6e4], "f2"), "min", dtype="i2"), "'min' of group 0 is 60000.0"),
+    "columns": (lambda: gs.aggregate([0, 2], [[1, 2], [3, 400]], "sum", axis=0, dtype="u1"), "'sum' of group 2 is 400"),
+    "Python": (lambda: gs.aggregate([0, 1], [1, 2], lambda v: np.nan, dtype="i4"), "'<lambda>' of group 0 is nan"),
+}
+
+
+@pytest.mark.parametrize(("call", "said"), RESULTS_OUT_OF_RANGE.values(), ids=RESULTS_OUT_OF_RANGE)
+def test_a_result_that_its_type_does_not_hold_is_an_error(call: Callable[[], Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said) as caught:
+        call()
+    assert "does not hold; leave dtype out, or give one that does" in str(caught.value)
+
+
+def test_results_at_the_limits_of_their_type() -> None:
+    for dtype in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"):
+        limits = np.iinfo(dtype)
+        for value in (limits.min, limits.max):
+            made = gs.aggregate([0], np.array([value], "u8" if value > 2**63 else "i8"), "sum", dtype=dtype)
+            assert (made.dtype, made.tolist()) == (np.dtype(dtype), [value])
+    assert gs.aggregate([0], [-(2.0**63)], "sum", dtype="i8").tolist() == [-(2**63)]
+    assert gs.aggregate([0, 0, 1], [2, 3, -0.5], "mean", dtype="i4").tolist() == [2, 0]  # fractions are cut off
+    assert gs.aggregate([1], [5.0], "mean", dtype="i4").tolist() == [0, 5]  # an empty group has the fill value
+    assert gs.aggregate([0], [1e300], "sum", dtype="f4").tolist() == [np.inf]  # as NumPy does

@@ -67,7 +67,8 @@ def aggregate(
     order : {'C', 'F'}
         The order of the dimensions of groups with labels of shape (k, n), and the memory layout of the result.
     dtype : optional
-        The type of the result. By default, that of NumPy's function.
+        The type of the result. By default, that of NumPy's function. An integer type cuts off fractions. A result that
+        it does not hold is a ValueError.
     axis : int, optional
         The axis of ``a`` that is grouped. Positions of 'argmin' and 'argmax' count along this axis.
     ddof : int
@@ -96,7 +97,8 @@ def aggregate(
     TypeError
         The labels are not integers, or the function is not defined for values of this type.
     ValueError
-        A shape, the name of a function, or an option is not valid, or ``fill_value`` is not a value of the type.
+        A shape, the name of a function, or an option is not valid, or ``fill_value`` or a result is not a value of the
+        type.
 
     Notes
     -----

@@ -160,5 +160,8 @@ def apply_function(call: Aggregation, function: Callable[..., Any]) -> np.ndarra
     made = np.full(len(grouped.starts) - 1, call.fill, call.dtype)
     for g, (first, last) in enumerate(zip(grouped.starts[:-1].tolist(), grouped.starts[1:].tolist(), strict=True)):
         if first < last:
-            made[g] = function(grouped.values[first:last])
+            value = function(grouped.values[first:last])
+            if not np.all(call.fits(np.asarray(value))):
+                call.refuse_result(getattr(function, "__name__", repr(function)), "group", g, value)
+            made[g] = value
     return call.layout.from_line(made)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -75,7 +75,15 @@ class Aggregation:
         return self.statistic("count")[0]
 
     def results(self, computed: np.ndarray, empty: np.ndarray | None) -> np.ndarray:
-        """Results in their type. ``empty``: the groups that get the fill value. None: no group does."""
+        """Results in their type. ``empty``: the groups that get the fill value. None: no group does.
+
+        Raises ValueError if an integer type was asked for that does not hold a result. Fractions are cut off.
+        """
+        fits = self.fits(computed) | (False if empty is None else empty)
+        if not np.all(fits):
+            first = np.unravel_index(np.argmin(fits), computed.shape)
+            what = "value" if self.function.name in RUNNING else "group"
+            self.refuse_result(str(self.function), what, int(first[1]), computed[first].item())
         with np.errstate(over="ignore", invalid="ignore"):  # a sum can be too large for the type
             made = computed if computed.dtype == self.dtype else convert_dtype(computed, self.dtype)
         if empty is not None:
@@ -83,6 +91,24 @@ class Aggregation:
                 made = made.copy()
             np.copyto(made, self.fill, where=empty, casting="unsafe")
         return made
+
+    def fits(self, computed: np.ndarray) -> np.ndarray | bool:
+        """Whether the type of the results holds each value, without its fraction. Types of floats hold all."""
+        given = computed.dtype
+        if self.dtype.kind not in "iu" or given.kind == "b" or np.can_cast(given, self.dtype, "safe"):
+            return True
+        limits = np.iinfo(self.dtype)
+        if given.kind in "iu":
+            own = np.iinfo(given)
+            return (computed >= max(limits.min, own.min)) & (computed <= min(limits.max, own.max))
+        if not is_float(given):
+            return True
+        wide = np.trunc(computed.astype(np.float64))
+        return (wide >= float(limits.min)) & (wide < float(limits.max + 1))  # powers of two, which are floats
+
+    def refuse_result(self, func: str, what: str, position: int, value: object) -> NoReturn:
+        """Raise the error about a result that its type does not hold."""
+        raise make_error("result_value", self.op, func=func, what=what, position=position, value=value, type=self.dtype)
 
     def is_fill(self, value: Any) -> bool:
         """Whether empty groups have the fill value already, because it is this value."""
