@@ -159,6 +159,11 @@ bool same_type(PyArrayObject* a, PyArrayObject* b) {
     return PyArray_DESCR(a) == PyArray_DESCR(b) || PyArray_EquivTypes(PyArray_DESCR(a), PyArray_DESCR(b));
 }
 
+bool same_elements(PyArrayObject* a, PyArrayObject* b) {
+    return a == b ||
+           (PyArray_DATA(a) == PyArray_DATA(b) && shape_of(a) == shape_of(b) && strides_of(a) == strides_of(b));
+}
+
 bool overlap(PyArrayObject* a, PyArrayObject* contiguous) {
     if (PyArray_SIZE(a) == 0 || PyArray_SIZE(contiguous) == 0) return false;
     const char *low = PyArray_BYTES(a), *high = low + PyArray_ITEMSIZE(a);

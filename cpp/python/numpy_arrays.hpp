@@ -56,6 +56,7 @@ bool is_text(PyArrayObject*);                 // text of fixed width
 bool is_plain(PyObject*);
 bool same_type(PyArrayObject*, PyArrayObject*);
 bool overlap(PyArrayObject*, PyArrayObject* contiguous);
+bool same_elements(PyArrayObject*, PyArrayObject*);  // at the same addresses, for arrays of one type
 
 // Returns an array for a number of Python or NumPy, or for a list or tuple of numbers, which can be nested. Without an
 // exception, no reference means that the object is something else.

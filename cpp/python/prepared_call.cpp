@@ -15,7 +15,7 @@ namespace {
 bool writes_directly(const Call& call) {
     if (!PyArray_ISCARRAY(array(call.out)) || overlap(array(call.indices), array(call.out))) return false;
     if (call.updates && overlap(array(call.updates), array(call.out))) return false;
-    if (is_scatter(call.kernel) && call.out == call.data) return true;
+    if (is_in_place(call)) return true;
     // A call with accumulators may run out of memory after data was copied to out.
     const bool accumulates =
         call.reduction == Reduction::mean || call.accumulate != Accumulate::step || !call.include_self;
@@ -158,7 +158,7 @@ Outcome check(PreparedCall& prepared, IndexType& type) {
 // copy of its data.
 bool may_stream(const PreparedCall& prepared) {
     const Call& call = prepared.call;
-    if (is_scatter(call.kernel)) return is_contiguous(call.data) && (call.out != call.data || prepared.made_apart);
+    if (is_scatter(call.kernel)) return is_contiguous(call.data) && (!is_in_place(call) || prepared.made_apart);
     return !prepared.writes_out() || is_unit_aligned(PyArray_DATA(array(call.out)));
 }
 
@@ -169,6 +169,10 @@ bool may_stream_rows(const PreparedCall& prepared) {
 }
 
 }  // namespace
+
+bool is_in_place(const Call& call) {
+    return is_scatter(call.kernel) && call.out && same_elements(array(call.out), array(call.data));
+}
 
 bool PinnedViews::pin(Call& call) {
     PyObject** const places[] = {&call.data, &call.indices, &call.updates, &call.out};

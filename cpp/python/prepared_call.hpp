@@ -6,6 +6,9 @@
 
 namespace gs {
 
+// Whether a scatter changes data. `out` may be another array of the same memory, such as a view.
+bool is_in_place(const Call&);
+
 // Views of the arguments. While this code or NumPy releases the interpreter lock, other threads may change types and
 // shapes of the caller's arrays. The types and shapes of the views do not change.
 class PinnedViews {

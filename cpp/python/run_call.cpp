@@ -52,7 +52,7 @@ Outcome carry_out(PreparedCall& prepared, PyObject*& result) {
                                             [&] { return check_indices(kernel_call); });
         if (checked != Outcome::done) return checked;
     }
-    if (writes_out && scatter && call.out != call.data &&
+    if (writes_out && scatter && !is_in_place(call) &&
         !copy_data(call.data, out.array(), OnSignal::finish, kernel_call.route.stream))
         return Outcome::failed;
     const int64_t width = kernel_call.plan.form == Form::rows ? kernel_call.plan.rows.width : 1;

@@ -126,7 +126,9 @@ def execute(
         result = strings.execute(op, kernel, core, call.data, call.updates, reduction, include_self, mode, row_rank)
     else:
         result = set_byte_order(core(call.data, call.updates, out=call.out), call.dtype)
-    return result if out is None or call.out is not None else copy_into(op, out, result)
+    if out is None:
+        return result
+    return out if call.out is not None else copy_into(op, out, result)
 
 
 def _row_rank(kernel: str, rank: int, indices: np.ndarray, axis: int, batch_dims: int) -> int:
@@ -165,7 +167,9 @@ def prepare_arguments(
     if out is not None:
         check_out(op, out, given, update)
     is_text = needs_numbers(array, update, reduction)
-    to_core = out if type(out) is np.ndarray and out.dtype == array.dtype == dtype and not is_text else None
+    to_core = None if out is None or is_text else as_memory(out)
+    if to_core is not None and not to_core.dtype == array.dtype == dtype:
+        to_core = None
     return KernelArguments(array, index, update, to_core, dtype, is_text, arguments.made)
 
 
@@ -605,6 +609,30 @@ def check_out(op: str, out: object, data: np.ndarray, updates: np.ndarray | None
         raise OpTypeError(f"{op}: out has type {out.dtype}, but the result has {data.dtype}", op=op, input="out")
     if updates is not None and out.shape != data.shape:
         raise OpValueError(f"{op}: out has shape {out.shape}, but the result has {data.shape}", op=op, input="out")
+
+
+def as_memory(out: object) -> np.ndarray | None:
+    """Return the memory of ``out`` as a plain array, or None if an assignment to it does more than write to memory.
+
+    A memory-mapped file is written in place. A masked array also has a mask, and a quantity a unit.
+    """
+    if type(out) is np.ndarray:
+        return out
+    if isinstance(out, np.ndarray) and type(out).__setitem__ is np.ndarray.__setitem__:
+        return out.view(np.ndarray)
+    return None
+
+
+def is_same_memory(out: object, data: np.ndarray) -> bool:
+    """Whether ``out`` is ``data``, or another array with the same elements at the same addresses."""
+    if out is data:
+        return True
+    memory = as_memory(out)
+    return (
+        memory is not None
+        and (memory.dtype, memory.shape, memory.strides) == (data.dtype, data.shape, data.strides)
+        and memory.__array_interface__["data"] == data.__array_interface__["data"]
+    )
 
 
 def copy_into(op: str, out: np.ndarray, result: np.ndarray) -> np.ndarray:

@@ -292,7 +292,7 @@ class Place:
         data = convert.as_array(op, "data", self._data)
         chosen = select(op, data, self._key)
         updates = chosen.as_updates(op, convert.cast(op, "values", values, "data", data))
-        if out is None or out is not self._data:
+        if out is None or not (out is self._data or convert.is_same_memory(out, data)):
             result = _write_to_copy(op, chosen, data, updates, how)
             return result if out is None else _copy_result(op, result, out)
         convert.check_out(op, out, data, None)

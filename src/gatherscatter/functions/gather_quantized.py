@@ -56,7 +56,9 @@ class QuantizedArguments(NamedTuple):
     def run(self, op: str, **options: Any) -> np.ndarray:
         """The result of the call. ``options`` are those of `gather_quantized`."""
         result = convert.set_byte_order(self._call(_core.apply_quantized, op, **options), self.dtype)
-        return result if self.out is None or self._plain_out is not None else convert.copy_into(op, self.out, result)
+        if self.out is None:
+            return result
+        return self.out if self._plain_out is not None else convert.copy_into(op, self.out, result)
 
     def describe(self, op: str, **options: Any) -> Any:
         """The facts about how the call would run, as a dict."""
@@ -82,7 +84,8 @@ class QuantizedArguments(NamedTuple):
     @property
     def _plain_out(self) -> np.ndarray | None:
         """``out``, if the core can write to it."""
-        return self.out if type(self.out) is np.ndarray and self.out.dtype == self.scales.dtype else None
+        memory = convert.as_memory(self.out)
+        return memory if memory is not None and memory.dtype == self.scales.dtype else None
 
 
 def prepare_arguments(

@@ -148,7 +148,9 @@ class BagArguments(NamedTuple):
         """The result of the call. ``more`` are arguments of `_call`."""
         made = self._call(_core.apply_bags, op, num_segments, reduction, accumulate, mode, **more)
         result = convert.set_byte_order(made, self.dtype)
-        return result if self.out is None or self._plain_out is not None else convert.copy_into(op, self.out, result)
+        if self.out is None:
+            return result
+        return self.out if self._plain_out is not None else convert.copy_into(op, self.out, result)
 
     def describe(
         self, op: str, num_segments: int | None, reduction: str, accumulate: str, mode: str, **more: Any
@@ -183,7 +185,8 @@ class BagArguments(NamedTuple):
     def _plain_out(self) -> np.ndarray | None:
         """``out``, if the core can write to it."""
         typing: np.ndarray = self.data if self.table is None else self.table[0]
-        return self.out if type(self.out) is np.ndarray and self.out.dtype == typing.dtype else None
+        memory = convert.as_memory(self.out)
+        return memory if memory is not None and memory.dtype == typing.dtype else None
 
 
 def prepare_arguments(

@@ -105,9 +105,8 @@ def run(
     axis = normalise_cache_axis(op, axis, past.ndim)
     check_shapes(op, past.shape, new.shape, axis, None if window is None else window.shape)
     positions = positions_of(op, window, past.shape[0], past.shape[axis], new.shape[axis], mode)
-    target = past_cache if out is past_cache else past  # `execute` recognises in-place by identity
     return convert.execute(
-        op, "scatter_update", target, positions, new, axis=axis, batch_dims=1, out=out, num_threads=num_threads
+        op, "scatter_update", past, positions, new, axis=axis, batch_dims=1, out=out, num_threads=num_threads
     )
 
 
