@@ -90,3 +90,15 @@ def test_ten_positions_are_kept_and_three_printed() -> None:
     assert report.out_of_range == 50
     assert report.out_of_range_places.values == tuple(range(100, 110))
     assert "50 at indices[0, 0] = 100, indices[1, 0] = 101, indices[2, 0] = 102, ...\n" in str(report)
+
+
+def test_values_out_of_range_have_their_place_in_the_order() -> None:
+    for indices, is_sorted in (
+        ([5, 0], False), ([0, 5], True), ([5, 6], True), ([6, 5], False), ([-9, 0], True), ([0, -9], False),
+        ([-9, -4, -1, 4], True), ([3, -1, 9], True), ([9, -1], False),
+    ):  # fmt: skip
+        assert gs.inspect(indices, 4).is_sorted == is_sorted, indices
+    assert not gs.inspect(np.array([2**64 - 1, 0], "u8"), 4).is_sorted
+    assert gs.inspect(np.array([0, 2**64 - 1], "u8"), 4).is_sorted
+    for tuples, is_sorted in (([[0, 9], [1, 0]], True), ([[1, 0], [0, 9]], False), ([[1, 9], [1, 0]], False)):
+        assert gs.inspect(tuples, (2, 3)).is_sorted == is_sorted, tuples

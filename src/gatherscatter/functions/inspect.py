@@ -57,7 +57,7 @@ class IndexReport:
     negative : the number of values below zero
     out_of_range : the number of values outside [-size, size-1]
     duplicates : the number of tuples that name the same place as an earlier tuple; -1 and size-1 are the same place
-    is_sorted : whether the places are in ascending order
+    is_sorted : whether the places are in ascending order. Values that are out of range are before or after all places
     hint : the probable cause of values that are out of range; empty if it is not certain
     out_of_range_places, negative_places : the first ten of these values
     duplicate_places : the first ten duplicates, each with the first position of its place
@@ -151,9 +151,11 @@ def inspect(indices: ArrayLike, shape: int | Sequence[int], *, axis: int | None 
     assert numbers is not None
     places = numbers[numbers >= 0]
     is_bad = np.zeros(tuples.shape, bool)
+    is_sorted = bool(np.all(places[1:] >= places[:-1]))
     if len(places) < len(numbers):
-        for column, resolved in enumerate(convert.resolve_columns(tuples, own_sizes)):
-            is_bad[:, column] = resolved < 0
+        resolved = np.stack(convert.resolve_columns(tuples, own_sizes), axis=1)
+        is_bad = resolved < 0
+        is_sorted = _is_ascending(np.where(is_bad, _as_int64(tuples), resolved))
     out_of_range = int(np.count_nonzero(is_bad))
     duplicates = len(places) - len(np.unique(places))
     return IndexReport(
@@ -168,9 +170,24 @@ def inspect(indices: ArrayLike, shape: int | Sequence[int], *, axis: int | None 
         out_of_range_places=_find_places(array, is_bad),
         negative_places=_find_places(array, tuples < 0),
         duplicate_places=_find_duplicates(array, slots, numbers) if duplicates else IndexPlaces(),
-        is_sorted=bool(np.all(places[1:] >= places[:-1])),
+        is_sorted=is_sorted,
         hint=hints.find_hint(tuples, axes[0], sizes, negative=True) if out_of_range else "",
     )
+
+
+def _as_int64(values: np.ndarray) -> np.ndarray:
+    """Integers as int64. Larger ones become the largest."""
+    if values.dtype == np.uint64:
+        values = np.minimum(values, np.uint64(2**63 - 1))
+    return values.astype(np.int64)
+
+
+def _is_ascending(tuples: np.ndarray) -> bool:
+    """Whether tuples are in lexicographic order."""
+    is_good = np.ones(max(len(tuples) - 1, 0), bool)
+    for column in reversed(tuples.T):
+        is_good = (column[1:] > column[:-1]) | ((column[1:] == column[:-1]) & is_good)
+    return bool(is_good.all())
 
 
 def _find_places(array: np.ndarray, is_one: np.ndarray) -> IndexPlaces:
