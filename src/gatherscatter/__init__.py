@@ -36,7 +36,7 @@ from gatherscatter.functions.plan import CallPlan, plan
 from gatherscatter.functions.prepare import Prepared, prepare
 from gatherscatter.functions.statistics.aggregate import aggregate
 from gatherscatter.functions.tensor_scatter import tensor_scatter
-from gatherscatter.lazy_modules import load, public_names
+from gatherscatter.lazy_modules import installed_names, load
 from gatherscatter.model_interface import ModelError
 from gatherscatter.models import run
 from gatherscatter.settings import num_threads, pool_limit, pool_size, set_num_threads, set_pool_limit
@@ -92,4 +92,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return public_names(__name__)
+    return installed_names(__name__)

@@ -10,6 +10,7 @@ import sys
 from importlib import import_module
 from typing import Any
 
+from gatherscatter.extras import find_missing
 from gatherscatter.suggestions import name_place, suggest_name
 
 # importing package: {name: module, or module:attribute}; a leading dot means a module below that package
@@ -58,6 +59,20 @@ MODULES: dict[str, dict[str, str]] = {
     },
 }
 
+# The libraries without which a name can't be imported.
+_NEEDED: dict[str, dict[str, tuple[str, ...]]] = {
+    "gatherscatter": {
+        "dask": ("dask",),
+        "jax": ("jax",),
+        "torch": ("torch",),
+        "xarray": ("xarray",),
+        "zarr": ("zarr", "filelock"),
+    },
+    "gatherscatter.onnx": dict.fromkeys(("InferenceSession", "backend", "reference_ops"), ("onnx",)),
+    "gatherscatter.torch": dict.fromkeys(("check_export", "onnx_translations"), ("onnx", "onnxscript")),
+    "gatherscatter.openvino": {"convert": ("onnx",), "extensions": ("openvino",), "op_class": ("openvino",)},
+}
+
 
 def load(package: str, name: str) -> Any:
     """Import the object that a package calls ``name``.
@@ -91,6 +106,15 @@ def public_names(package: str) -> list[str]:
     module = sys.modules[package]
     lazy = MODULES.get(package, {}) if hasattr(module, "__getattr__") else {}
     return sorted({*getattr(module, "__all__", ()), *lazy, *filter(module.__dict__.__contains__, ("__version__",))})
+
+
+def installed_names(package: str) -> list[str]:
+    """Return the public names of a package without those that need a library which is not installed.
+
+    It is for ``__dir__``. Tools such as `help` read each name that it lists, and an ImportError would end them.
+    """
+    needed = _NEEDED.get(package, {})
+    return [name for name in public_names(package) if not find_missing(needed.get(name, ()))]
 
 
 def load_place(place: str, package: str | None = None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import gatherscatter as gs
+from gatherscatter import lazy_modules
 
 FRAMEWORKS = [
     "onnx",
@@ -74,3 +76,45 @@ def test_a_missing_framework_is_named_with_its_extra(extra: str, tmp_path: Path)
 def test_every_public_function_can_be_sent_to_another_process() -> None:
     functions = [getattr(gs, name) for name in gs.__all__ if callable(getattr(gs, name))]
     assert pickle.loads(pickle.dumps(functions)) == functions
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs symbolic links")
+def test_tools_read_all_names_without_the_extras(tmp_path: Path) -> None:
+    """`help` and `inspect.getmembers` read each name that `dir` lists."""
+    site = Path(gs.__file__).parents[1]
+    for name in ("numpy", "ml_dtypes"):
+        package = Path(str(importlib.import_module(name).__file__)).parent
+        (tmp_path / name).symlink_to(package)
+        if (libraries := package.parent / f"{name}.libs").exists():
+            (tmp_path / libraries.name).symlink_to(libraries)
+    (tmp_path / "gatherscatter").symlink_to(site / "gatherscatter")
+    code = f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+import inspect, pydoc
+import gatherscatter as gs
+for package in (gs, gs.onnx, gs.openvino, gs.microsoft):
+    assert dict(inspect.getmembers(package)).keys() >= set(dir(package))
+    assert package.__name__ in pydoc.render_doc(package)
+assert not {{"torch", "zarr"}} & set(dir(gs))
+try:
+    gs.torch
+except ImportError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("gatherscatter.torch needs PyTorch: pip install ")
+
+
+def test_all_names_are_listed_where_their_libraries_are() -> None:
+    for package, names in lazy_modules.MODULES.items():
+        if "__dir__" in vars(importlib.import_module(package)):
+            listed = lazy_modules.installed_names(package)
+            for name in names:
+                try:
+                    lazy_modules.load(package, name)
+                except ImportError:
+                    assert name not in listed, (package, name)
+                else:
+                    assert name in listed, (package, name)

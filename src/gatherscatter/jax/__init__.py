@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from gatherscatter.extras import require
-from gatherscatter.lazy_modules import load, public_names
+from gatherscatter.lazy_modules import installed_names, load
 
 with require("jax", text="gatherscatter.jax needs the 'jax' extra", install="gatherscatter[jax]"):
     import jax as _jax  # noqa: F401
@@ -43,4 +43,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return public_names(__name__)
+    return installed_names(__name__)

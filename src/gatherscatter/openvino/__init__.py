@@ -11,7 +11,7 @@ array([11, 20])
 
 from typing import Any
 
-from gatherscatter.lazy_modules import load, public_names
+from gatherscatter.lazy_modules import installed_names, load
 from gatherscatter.specs.calls import make_domain_functions
 
 _functions = make_domain_functions("openvino")
@@ -24,4 +24,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return public_names(__name__)
+    return installed_names(__name__)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter.extras import require
-from gatherscatter.lazy_modules import load, public_names
+from gatherscatter.lazy_modules import installed_names, load
 
 with require("torch", text="gatherscatter.torch needs PyTorch", install="gatherscatter[torch]"):
     import torch
@@ -335,4 +335,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return public_names(__name__)
+    return installed_names(__name__)

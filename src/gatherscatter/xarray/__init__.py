@@ -15,7 +15,7 @@ import numpy as np
 from gatherscatter.errors import OpError, OpTypeError, OpValueError, flag_fault
 from gatherscatter.extras import require
 from gatherscatter.functions.statistics.names import DEFAULT_FILL
-from gatherscatter.lazy_modules import load, public_names
+from gatherscatter.lazy_modules import installed_names, load
 
 with require("xarray", text="gatherscatter.xarray needs the 'xarray' extra", install="gatherscatter[xarray]"):
     import xarray as xr
@@ -310,4 +310,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return public_names(__name__)
+    return installed_names(__name__)

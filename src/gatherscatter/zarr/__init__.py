@@ -15,7 +15,7 @@ from typing import Any, TypedDict, Unpack
 from numpy.typing import ArrayLike
 
 from gatherscatter.extras import require
-from gatherscatter.lazy_modules import load, public_names
+from gatherscatter.lazy_modules import installed_names, load
 
 with require("zarr", "filelock", text="gatherscatter.zarr needs Zarr and filelock", install="gatherscatter[zarr]"):
     import filelock  # noqa: F401
@@ -367,4 +367,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return public_names(__name__)
+    return installed_names(__name__)

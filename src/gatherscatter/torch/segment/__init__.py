@@ -19,7 +19,7 @@ tensor([[5., 6.],
 from typing import Any
 
 from gatherscatter.errors import with_call_errors
-from gatherscatter.lazy_modules import load, public_names
+from gatherscatter.lazy_modules import installed_names, load
 from gatherscatter.torch.segment.composites import (
     scatter_log_softmax,
     scatter_logsumexp,
@@ -90,4 +90,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return public_names(__name__)
+    return installed_names(__name__)
