@@ -179,10 +179,12 @@ def rows(dtype: torch.dtype) -> Iterator[Call]:
         inputs = values(data, dtype), numbers((count,), 0, size), values(tuple(source), dtype)
         same = torch.full_like(inputs[2], True)
         yield Call(f"index_add {label} {dtype}", lambda *t, dim=dim: t[0].index_add(dim, *t[1:]), inputs)
-        if dtype != torch.bool:
-            yield Call(
-                f"index_add alpha {label} {dtype}", lambda *t, dim=dim: t[0].index_add(dim, *t[1:], alpha=-2), inputs
-            )
+        alpha = False if dtype == torch.bool else -2
+        yield Call(
+            f"index_add alpha {label} {dtype}",
+            lambda *t, dim=dim, alpha=alpha: t[0].index_add(dim, *t[1:], alpha=alpha),
+            inputs,
+        )
         yield Call(f"index_copy {label} {dtype}", lambda *t, dim=dim: t[0].index_copy(dim, *t[1:]), (*inputs[:2], same))
         yield Call(f"index_fill {label} {dtype}", lambda *t, dim=dim: t[0].index_fill(dim, t[1], 3), inputs[:2])
         yield Call(f"index_select {label} {dtype}", lambda *t, dim=dim: t[0].index_select(dim, t[1]), inputs[:2])
@@ -230,11 +232,12 @@ def tuples(dtype: torch.dtype) -> Iterator[Call]:
     yield Call(f"take {dtype}", lambda *t: t[0].take(t[1]), (data, numbers((2, 4), -60, 60)))
     yield Call(f"gather {dtype}", lambda *t: t[0].gather(1, t[1]), (data, numbers((2, 6, 5), 0, 3)))
     yield Call(f"[i, j] {dtype}", lambda *t: t[0][t[1], t[2]], (data, i, j))
-    yield Call(
-        f"masked_scatter {dtype}",
-        lambda *t: t[0].masked_scatter(*t[1:]),
-        (values((4, 3), dtype), masks, values((12,), dtype)),
-    )
+    for shape, mask_shape in (((4, 3), (4, 3)), ((1, 3), (4, 3)), ((4, 3), (3,)), ((3,), (4, 3)), ((4, 1), (1, 3))):
+        yield Call(
+            f"masked_scatter {shape} {mask_shape} {dtype}",
+            lambda *t: t[0].masked_scatter(*t[1:]),
+            (values(shape, dtype), values(mask_shape, torch.bool), values((12,), dtype)),
+        )
 
 
 def reads(dtype: torch.dtype) -> Iterator[Call]:
@@ -314,7 +317,37 @@ def segments(dtype: torch.dtype) -> Iterator[Call]:
         yield Call(f"EmbeddingBag 2-D {mode} {padding}", bag, (numbers((3, 4), 0, 9),))
 
 
+def wide_segments(dtype: torch.dtype) -> Iterator[Call]:
+    """Rows of any width. From some width on, minima and maxima are found together with their positions."""
+    if dtype not in (torch.float32, torch.int64):
+        return
+    index, pointers = torch.tensor([0, 0, 1, 3, 3, 3, 4, 1]), torch.tensor([0, 2, 2, 5, 8])
+    several = ("sum", "max", "mean", "min") if dtype.is_floating_point else ("sum", "max", "min")
+    for shape in ((8,), (8, 1), (8, 2), (8, 8), (8, 17), (8, 33), (8, 2, 3)):
+        source = values(shape, dtype)
+        for part in range(2):
+            for how in ("scatter_max", "scatter_min"):
+                function = getattr(segment, how)
+                yield Call(
+                    f"{how} {shape} {part} {dtype}",
+                    lambda *t, f=function, part=part: f(*t, 0, dim_size=6)[part],
+                    (source, index),
+                )
+            yield Call(
+                f"segment_max_csr {shape} {part} {dtype}",
+                lambda *t, part=part: segment.segment_max_csr(*t)[part],
+                (source, pointers),
+            )
+        for part in range(len(several)):
+            yield Call(
+                f"several {shape} {part} {dtype}",
+                lambda *t, part=part: segment.scatter(*t, 0, dim_size=6, reduce=several)[part],
+                (source, index),
+            )
+
+
 FAMILIES = {
+    "wide segments": wide_segments,
     "own scatters": own_scatters,
     "own gathers": own_gathers,
     "own bags": own_bags,

@@ -35,7 +35,7 @@ def onnx_translations(*, aten: bool = False, domain: bool = False) -> dict[Any, 
 
     >>> from gatherscatter.torch import onnx_translations
     >>> len(onnx_translations()), len(onnx_translations(aten=True))
-    (8, 34)
+    (9, 35)
     """
     own_operators = own.TRANSLATIONS
     if domain:

@@ -152,7 +152,8 @@ def _scatter_rows(
 def index_add(self: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
     source = _as_vector(source)
     if alpha != 1:
-        source = ops.Mul(source, constant(alpha, numpy_type(self.dtype)))
+        multiply = ops.And if self.dtype == BOOL else ops.Mul
+        source = multiply(source, constant(alpha, numpy_type(self.dtype)))
     return _scatter_rows(self, dim, index, source, "add")
 
 
@@ -296,10 +297,12 @@ def _is_mask(index: Any) -> bool:
 
 def masked_scatter(self: Any, mask: Any, source: Any) -> Any:
     data = _as_vector(self)
+    if tuple(self.shape) != tuple(mask.shape):  # the result has the shape to which both are broadcast
+        data = ops.Expand(data, ops.Shape(mask))
     tuples = ops.Transpose(ops.NonZero(ops.Expand(mask, ops.Shape(data))), perm=[1, 0])
     updates = ops.Slice(ops.Reshape(source, constant([-1])), constant([0]), size_of(tuples, 0))
     made = ops.ScatterND(data, tuples, updates)
-    return made if self.shape else _as_scalar(made)
+    return made if self.shape or mask.shape else _as_scalar(made)
 
 
 def _fill_masked(self: Any, indices: Sequence[Any], mask: Any, value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from gatherscatter.torch.onnx_export.nodes import (
     cast,
     column,
     constant,
+    filled,
     joined,
     moved,
     numpy_type,
@@ -211,6 +212,41 @@ def _gather_reduce(
     return reduced if sum_type == data.dtype else ops.Cast(reduced, to=int(data.dtype))
 
 
+def _reduce(updates: Any, rows: Any, size: Any, names: Sequence[str]) -> list[Any]:
+    """Reduce updates by row, several times. The position in an empty row is the number of updates."""
+    rank = len(updates.shape)
+    number = constant([size]) if isinstance(size, int) else ops.Reshape(size, constant([1]))
+    ids = resolve(as_int64(rows), number, "raise")
+    ids = ops.Where(ops.Less(ids, constant(0)), ops.Add(ids, number), ids)
+    found: dict[str, Any] = {}
+
+    def compute(name: str) -> Any:
+        if name not in found:
+            found[name] = position(name[3:]) if name.startswith("arg") else value(name)
+        return found[name]
+
+    def value(name: str) -> Any:
+        if name == "count":
+            return reduce_rows(filled(size_of(updates, 0), 1, INT64), ids, number, INT64, 1, "add", 0)
+        how = {"sum": "add"}.get(name, name)
+        dtype = choose_sum_type("scatter", updates.dtype, how, "wide" if updates.dtype in HALVES else "step")
+        return cast(reduce_rows(cast(updates, dtype), ids, number, dtype, rank, how, 0), updates.dtype)
+
+    def position(name: str) -> Any:
+        """Find the first update that is equal to the extremum of its row."""
+        count = size_of(updates, 0)
+        is_best = ops.Equal(updates, ops.Gather(compute(name), ids, axis=0))
+        if numpy_type(updates.dtype).kind == "f" or updates.dtype in HALVES:
+            is_best = ops.Or(is_best, ops.IsNaN(updates))
+        own = ops.Range(constant(0), ops.Squeeze(count), constant(1))
+        own = ops.Reshape(own, constant([-1] + [1] * (rank - 1)))
+        numbers = ops.Where(is_best, own, count)
+        shape = joined(number, *([ops.Shape(updates, start=1)] if rank > 1 else []))
+        return scatter(row_places(ids, 0, rank), filled(shape, count, INT64), numbers, INT64, rank, "min")
+
+    return [compute(name) for name in names]
+
+
 TRANSLATIONS: dict[str, Translation] = {
     "gather": _gather,
     "gather_elements": _gather_elements,
@@ -219,4 +255,5 @@ TRANSLATIONS: dict[str, Translation] = {
     "scatter_elements": _scatter_elements,
     "scatter_nd": _scatter_nd,
     "gather_reduce": _gather_reduce,
+    "reduce": _reduce,
 }
