@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import torch
@@ -131,10 +131,7 @@ def _is_unobserved(tensors: Sequence[Tensor]) -> bool:
 
 
 def with_plain(function: Any) -> Any:
-    """Add ``plain``: a Function that does the same in one step, which transformations can't analyse.
-
-    Both refuse forward mode.
-    """
+    """Add ``plain``: a Function that does the same in one step, which transformations can't analyse."""
 
     def forward(ctx: Any, *inputs: Any) -> Any:
         output = function.forward(*inputs)
@@ -143,13 +140,7 @@ def with_plain(function: Any) -> Any:
 
     methods = {"forward": staticmethod(forward), "backward": staticmethod(function.backward)}
     function.plain = type(function.__name__, (Function,), methods)
-    function.jvp = function.plain.jvp = staticmethod(_refuse_forward_mode)
     return function
-
-
-def _refuse_forward_mode(ctx: Any, *tangents: Any) -> NoReturn:
-    text = "gatherscatter.torch has no derivatives of forward mode (jvp, jacfwd, hessian); use torch.func.jacrev"
-    raise NotImplementedError(f"{text}, and jacrev(jacrev(f)) for second derivatives")
 
 
 def is_differentiated(*tensors: Tensor) -> bool:
