@@ -171,6 +171,7 @@ def window() -> Iterator[browser.Browser]:
         yield made
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_works_and_names_stay_text(name: str, tmp_path: Path, window: browser.Browser) -> None:
     PAGES[name](tmp_path / "page.html")
@@ -182,6 +183,7 @@ def test_a_page_works_and_names_stay_text(name: str, tmp_path: Path, window: bro
     assert [address for address in window.requests() if not address.startswith(("file:", "data:"))] == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", PAGES)
 def test_a_script_without_a_hash_does_not_run(name: str, tmp_path: Path, window: browser.Browser) -> None:
     PAGES[name](tmp_path / "page.html")
@@ -194,6 +196,7 @@ def test_a_script_without_a_hash_does_not_run(name: str, tmp_path: Path, window:
     assert "Content Security Policy" in refused
 
 
+@pytest.mark.full
 def test_the_table_of_a_benchmark_is_sorted(tmp_path: Path, window: browser.Browser) -> None:
     """The table's script runs under the policy."""
     write_bench(tmp_path / "page.html")
