@@ -42,19 +42,19 @@ LIBRARIES = tuple(
 NUMPY = LIBRARIES[0]
 
 
-def outcomes(library: Library) -> Iterator[tuple[str, str, Any, Any]]:
-    """Both sides of each line, and what they give."""
+def outcomes(library: Library, changes: str = "") -> Iterator[tuple[str, str, Any, Any]]:
+    """Both sides of each line, and what they give. ``changes`` are statements that change the arrays."""
     for theirs, ours in library.lines:
-        names = _names(library)
+        names = _names(library, changes)
         wanted = _outcome(theirs, names)
         # What an assignment changed must not reach the other side.
-        names = _names(library) if library.native else _names(NUMPY)
+        names = _names(library if library.native else NUMPY, changes)
         yield theirs, ours, wanted, _outcome(ours, names)
 
 
-def _names(library: Library) -> dict[str, Any]:
+def _names(library: Library, changes: str) -> dict[str, Any]:
     names: dict[str, Any] = {}
-    exec(f"import numpy as np\nimport gatherscatter as gs\n{library.setup}\n{ARRAYS}", names)
+    exec(f"import numpy as np\nimport gatherscatter as gs\n{library.setup}\n{ARRAYS}\n{changes}", names)
     names["y"] = names["x"].copy()
     for name in [name for name, value in names.items() if isinstance(value, np.ndarray)]:
         names[name] = eval(library.into.format(name), names)
@@ -68,7 +68,7 @@ def _outcome(line: str, names: dict[str, Any]) -> Any:
         exec(line, names)
         return names["y"]
     result = eval(code, names)
-    return names["y"] if result is None else result
+    return names["y"] if result is None or "out=y" in line else result
 
 
 def pages() -> Iterator[tuple[str, str]]:

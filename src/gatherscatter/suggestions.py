@@ -126,12 +126,19 @@ def suggest_calls(name: str) -> str:
 
     >>> suggest_calls("take_along_dim")
     '; instead of torch.take_along_dim(x, e, 0) write gs.gather_elements(x, e, 0)'
+
+    PyTorch's names for functions that change their tensor end with an underscore:
+
+    >>> suggest_calls("index_fill_")
+    '; instead of x.index_fill_(0, i, 7) write gs.at(x)[i].set(7, out=x)'
     """
     letters, libraries = _letters(name), read_known_as()["libraries"]
+    in_place = name.endswith("_")
     calls = [
-        format_sentence("parts", "instead_of", theirs=line[0], ours=line[1])
+        format_sentence("parts", "instead_of", theirs=theirs, ours=ours)
         for library in libraries
         for line in library["lines"]
+        for theirs, ours in [_in_place(line) if in_place else line[:2]]
         if letters in map(_letters, _names_of(line))
     ]
     places = [
@@ -141,6 +148,14 @@ def suggest_calls(name: str) -> str:
         if _letters(each) == letters
     ]
     return "".join([*calls[:2], *places])
+
+
+def _in_place(line: list[str]) -> tuple[str, str]:
+    """Return both sides of a line of known_as.toml, with a call that changes ``x`` in place if it scatters."""
+    theirs, ours = line[:2]
+    if not theirs.startswith("x.") or not ours.startswith(("gs.scatter_", "gs.at(x)")):
+        return theirs, ours
+    return theirs.replace("(", "_(", 1), f"{ours[:-1]}, out=x)"
 
 
 def name_place(place: str) -> str:

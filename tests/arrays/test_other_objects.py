@@ -284,7 +284,7 @@ MORE = {
     "pd.Series([2, 0], index=[1, 0])": "labelled Series",
     "pd.Series(pd.array([0, 1], pd.ArrowDtype(__import__('pyarrow').timestamp('us', 'UTC'))))": "zone of pandas",
     "pd.Series(pd.array([[0], [1]], pd.ArrowDtype(__import__('pyarrow').list_(__import__('pyarrow').int64()))))": (
-        "other type of pandas"
+        "lists of pandas"
     ),
     "pd.Series([2.0, np.nan])": None,
     "pd.Series(['a', 'b'])": None,

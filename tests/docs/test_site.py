@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -189,6 +190,43 @@ def test_both_sides_of_i_know_it_as_give_the_same(library: known_as.Library) -> 
         np.testing.assert_array_equal(np.asarray(found), np.asarray(wanted), err_msg=f"{theirs} | {ours}")
         if library.native:
             assert type(found) is type(wanted), (theirs, ours)
+
+
+# Other values, types and layouts of the arrays, with which the lines must give equal numbers. Types can differ.
+CHANGES = {
+    "integers": "x, u, v, w, x3 = (np.arange(a.size).reshape(a.shape) + 5 for a in (x, u, v, w, x3))",
+    "small integers": "x, u, v, w, x3 = ((a + 50).astype(np.int8) for a in (x, u, v, w, x3))",
+    "float32": "x, u, v, w, x3 = (a.astype(np.float32) for a in (x, u, v, w, x3))",
+    "NaN": "x, u, v, w = (a.copy() for a in (x, u, v, w)); x[0, 1] = v[0] = w[0] = u[1, 2] = np.nan; x[2] = np.inf",
+    "int32 indices": "i, j, a, b, p, f, e, i2, far = (a.astype(np.int32) for a in (i, j, a, b, p, f, e, i2, far))",
+    "columns first": "x, u, w = map(np.asfortranarray, (x, u, w))",
+    "nothing": "i, a, b, f, j, far, p, u, v, i2, x3 = (a[:0] for a in (i, a, b, f, j, far, p, u, v, i2, x3))",
+    "one index": "i, a, b, f, j, far, p, u, v, w, e = (a[:1] for a in (i, a, b, f, j, far, p, u, v, w, e))",
+}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("changes", CHANGES)
+@pytest.mark.parametrize("library", known_as.LIBRARIES, ids=lambda library: library.package)
+@pytest.mark.filterwarnings("ignore")
+def test_both_sides_give_equal_numbers_for_other_arrays(library: known_as.Library, changes: str) -> None:
+    pytest.importorskip(library.package)
+    for line in library.lines:
+        try:
+            ((theirs, ours, wanted, found),) = known_as.outcomes(replace(library, lines=(line,)), CHANGES[changes])
+        except Exception as error:  # ours is for floats only, or theirs refuses such arrays
+            if "src must be floats" in str(error) or not _runs(library, line[0], CHANGES[changes]):
+                continue
+            raise
+        np.testing.assert_array_equal(np.asarray(found), np.asarray(wanted), err_msg=f"{theirs} | {ours}")
+
+
+def _runs(library: known_as.Library, theirs: str, changes: str) -> bool:
+    try:
+        list(known_as.outcomes(replace(library, lines=((theirs, "None"),)), changes))
+    except Exception:
+        return False
+    return True
 
 
 def test_outcomes_are_taken_from_a_report() -> None:

@@ -56,7 +56,7 @@ def test_a_module_shows_what_it_imports_when_needed(library: str, module: types.
         ("take", "; instead of np.take(x, i, axis=0) write gs.gather(x, i, 0)"),
         ("index_add", '; instead of x.index_add(0, i, u) write gs.scatter_update(x, i, u, 0, reduction="add")'),
         ("index_select", "; instead of torch.index_select(x, 0, i) write gs.gather(x, i, 0)"),
-        ("put_along_axis", "; instead of np.put_along_axis(y, e, w, 0) write gs.scatter_elements(x, e, w, 0)"),
+        ("put_along_axis", "; instead of np.put_along_axis(y, e, w, 0) write gs.scatter_elements(y, e, w, 0, out=y)"),
         ("segment_sum", "; instead of jax.ops.segment_sum(v, i, 3) write "),
         ("scatter_add", 'write gs.scatter_elements(x, e, w, 0, reduction="add"); '),
         ("scatter_add", "; see gatherscatter.torch.segment.scatter_add"),
@@ -78,6 +78,30 @@ def test_the_names_of_torch_scatter_are_all_known() -> None:
     segment = _import("torch.segment")
     (names,) = [library["names"] for library in read_known_as()["libraries"] if library["package"] == "torch_scatter"]
     assert sorted(names) == sorted(segment.__all__)
+
+
+IN_PLACE = ["index_copy_", "index_add_", "index_put_", "index_fill_", "index_reduce_", "put_", "masked_fill_",
+            "masked_scatter_", "scatter_", "scatter_add_", "scatter_reduce_"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+@pytest.mark.filterwarnings("ignore:index_reduce")
+def test_functions_of_pytorch_that_change_a_tensor_lead_to_calls_that_do(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    with pytest.raises(AttributeError) as caught:
+        getattr(gs, name)
+    lines = [part for part in str(caught.value).split("; ") if f"x.{name}(" in part]
+    assert lines
+    for line in lines:
+        results = []
+        for side in line.removeprefix("instead of ").split(" write "):
+            names: dict[str, Any] = {}
+            exec(f"import numpy as np, torch, gatherscatter as gs\n{read_known_as()['arrays']}", names)
+            names |= {key: torch.from_numpy(value) for key, value in names.items() if isinstance(value, np.ndarray)}
+            x = names["x"]
+            eval(side, names)
+            results.append(x)
+        assert torch.equal(*results)
 
 
 OTHER_NAMES = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min", "ADD": "add"}

@@ -239,7 +239,10 @@ def check_layout(op: str, name: str, tensor: Any) -> None:
     """Raise TypeError unless a tensor of PyTorch is dense and has values, on any device."""
     torch: Any = sys.modules["torch"]
     if tensor.is_nested:
-        text = f"{name} is a nested tensor; use torch.nested.to_padded_tensor({name}, 0.0)"
+        text = (
+            f"{name} is a nested tensor; use torch.cat({name}.unbind()), and for bags "
+            f"indptr=torch.tensor([0, *map(len, {name}.unbind())]).cumsum(0)"
+        )
     elif tensor.layout is torch._mkldnn:
         text = f"{name} is an MKL-DNN tensor; use {name}.to_dense()"
     elif tensor.layout is not torch.strided:

@@ -24,7 +24,8 @@ Kinds = Iterator[str]
 """Names of rows of array_kinds.toml."""
 
 _LABELLED = ("data", "past_cache", "emb_table", "step_ids")  # the result has the dimensions of these inputs
-_VALUES = (*_LABELLED, "updates", "update", "values", "weights", "per_sample_weights", "default", "src")
+_OF_NUMBERS = ("updates", "update", "values", "weights", "per_sample_weights", "default", "init", "src", "a", "out")
+_VALUES = _LABELLED + _OF_NUMBERS
 _PLAIN_TYPES = frozenset((int, float, complex, bool, str, bytes, np.ndarray, np.float64, np.int64, np.bool, type(None)))
 
 
@@ -226,8 +227,8 @@ def _pandas_kinds(value: Any, pandas: Any) -> Kinds:
         yield "DataFrame of pandas"
     elif "MultiIndex" in names:
         yield "MultiIndex"
-    elif type_name == "CategoricalDtype":
-        yield "categorical of pandas"
+    elif type_name == "CategoricalDtype":  # its codes are -1 for missing values
+        yield "missing values of pandas" if pandas.isna(value).any() else "categorical of pandas"
     elif type_name == "SparseDtype":
         yield "sparse of pandas"
     elif type_name == "DatetimeTZDtype":
@@ -235,7 +236,8 @@ def _pandas_kinds(value: Any, pandas: Any) -> Kinds:
     elif type_name in ("PeriodDtype", "IntervalDtype"):
         yield "other type of pandas"
     elif (kind := _arrow_kind(getattr(dtype, "pyarrow_dtype", None))) is not None:
-        yield "zone of pandas" if kind == "zone of Arrow" else "other type of pandas"
+        of_lists = kind == "lists of Arrow" and "Series" in names
+        yield "zone of pandas" if kind == "zone of Arrow" else "lists of pandas" if of_lists else "other type of pandas"
     elif isinstance(dtype, pandas.api.extensions.ExtensionDtype) and pandas.isna(value).any():
         yield "missing values of pandas"
     elif "Series" in names and not _counts_rows(value.index, pandas):
