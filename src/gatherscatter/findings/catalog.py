@@ -49,6 +49,7 @@ CONDITIONS = {
     "all batch dims": "batch_dims is the rank of data, and the last dimension of indices is 0",
     "empty batch": "a batch dimension is 0",
     "slices": "there are indices, and each names more than one element of data",
+    "divisible": "a scatter has two or more index tuples, or two or more lanes",
     "several axes": "the input axis has more than one element",
     "unknown attribute": "the value of an attribute is not one that the op version lists",
     "extra attribute": "an attribute that the op version does not have",

@@ -52,6 +52,7 @@ COUNTED: dict[str, Callable[[NodeValues], Count]] = {
     "short sequence": bags_and_beams.short_sequence,
     "empty slice": index_values.empty_slice,
     "slices": shapes.slices,
+    "divisible": shapes.divisible,
     "malformed": types_and_attributes.malformed,
     "index type": types_and_attributes.index_type,
     "element type": types_and_attributes.element_type,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -175,6 +176,19 @@ def slices(values: NodeValues) -> Count:
     if 0 in rest:
         return 0
     return 1 if any(size is not None and size > 1 for size in rest) else None if None in rest else 0
+
+
+def divisible(values: NodeValues) -> Count:
+    """Whether a scatter has several index tuples, or several lanes: threads can divide these."""
+    if values.row.kernel == "scatter_nd":
+        return None if values.count is None else int(values.count > 1)
+    if values.row.kernel != "scatter_elements":
+        return 0
+    shape, axis = values.shapes.get("updates"), values.axis
+    if shape is None or (axis is None and len(shape) != 1):
+        return None
+    off = [size for position, size in enumerate(shape) if position != axis] if len(shape) > 1 else []
+    return None if None in off and 0 not in off else int(math.prod(size or 0 for size in off) > 1)
 
 
 def empty_result(values: NodeValues) -> Count:
