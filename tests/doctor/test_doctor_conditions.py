@@ -11,11 +11,13 @@ import pytest
 
 import gatherscatter as gs
 from gatherscatter.doctor import examine
+from gatherscatter.doctor.page import condition_text
 from gatherscatter.findings import catalog, verdicts
 from gatherscatter.findings.conditions import COUNTED
 from gatherscatter.findings.nodes import Operand, Site, collect_call_values, collect_static_values
 from gatherscatter.findings.verdicts import record_of
 from gatherscatter.openvino.ir_write import IRWriter
+from gatherscatter.versions import ops
 
 F32, I64, U32, BF16 = np.float32, np.int64, np.uint32, ml_dtypes.bfloat16
 
@@ -220,6 +222,12 @@ COUNTS: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
     ("slices", "onnx.Gather-13", {"data": np.zeros((2, 3)), "indices": [0]}, {}, 1),
     ("slices", "onnx.Gather-13", {"data": np.zeros((2, 3)), "indices": [0]}, {"axis": 1}, 0),
     ("slices", "onnx.ScatterND-18", ND, {}, 1),
+    ("divisible", "onnx.ScatterND-18", ND, {}, 0),
+    ("divisible", "onnx.ScatterND-18", ND | {"indices": [[0], [1]], "updates": np.zeros((2, 3), F32)}, {}, 1),
+    ("divisible", "onnx.ScatterElements-18", BOX, {"axis": 1}, 1),
+    ("divisible", "onnx.ScatterElements-18", BOX | {"indices": [[0], [1]], "updates": np.zeros((2, 1), F32)}, {}, 0),
+    ("divisible", "onnx.ScatterElements-18", {"data": [1, 2], "indices": [0, 1], "updates": [3, 4]}, {}, 0),
+    ("divisible", "onnx.GatherND-13", ND, {}, 0),
     ("slices", "onnx.Gather-13", {"data": np.zeros((2, 3)), "indices": np.zeros(0, I64)}, {}, 0),
     ("empty result", "onnx.Gather-13", {"data": np.zeros((2, 0)), "indices": [1]}, {}, 1),
     ("empty result", "onnx.Gather-13", {"data": np.zeros((2, 0)), "indices": np.zeros(0, I64)}, {}, 0),
@@ -316,6 +324,12 @@ BEFORE: list[tuple[str, str, dict[str, Any], int | None]] = [
     ("shorter indices", "onnx.GatherElements-13", {"data": (F32, (N, 4)), "indices": (I64, (N, 4))}, 0),
     ("shorter indices", "onnx.GatherElements-13", {"data": (F32, (N, 4)), "indices": (I64, (N, N))}, None),
     ("computed indices", "onnx.Gather-13", {"data": (F32, (N,)), "indices": [3]}, 0),
+    ("divisible", "onnx.ScatterND-18", {"data": (F32, (3,)), "indices": (I64, (N, 1)), "updates": (F32, (N,))}, None),
+    ("divisible", "onnx.ScatterND-18", {"data": (F32, (N,)), "indices": (I64, (1, 1)), "updates": (F32, UNKNOWN)}, 0),
+    ("divisible", "onnx.ScatterElements-18", {"data": (F32, (N, 2)), "updates": (F32, (N, 2))}, 1),
+    ("divisible", "onnx.ScatterElements-18", {"data": (F32, (N, N)), "updates": (F32, (N, N))}, None),
+    ("divisible", "onnx.ScatterElements-18", {"data": (F32, (N,)), "updates": (F32, (N,))}, 0),
+    ("divisible", "onnx.ScatterElements-18", {"data": (F32, UNKNOWN), "updates": (F32, UNKNOWN)}, None),
 ]
 
 
@@ -394,3 +408,121 @@ def test_a_reduction_that_onnx_runtime_lacks_does_no_harm_without_updates(size: 
     site = Site((0,), "node", "node", "", row, operands, {"axis": 0, "reduction": "add"})
     verdict = verdicts.judge("onnxruntime", row, record_of(collect_static_values(site), calls=0))
     assert (verdict.status, verdict.certain) == (status, True)
+
+
+# Reductions that ONNX Runtime lacks: an error, or a crash if threads share the updates
+
+ROWS = 50_000
+LACKING = [
+    ("onnx.ScatterND-18", "float16", "add"),
+    ("onnx.ScatterND-18", "float16", "mul"),
+    ("onnx.ScatterND-18", "bfloat16", "min"),
+    ("onnx.ScatterND-18", "bool", "max"),
+    ("onnx.ScatterElements-18", "float16", "add"),
+    ("onnx.ScatterElements-18", "bfloat16", "mul"),
+    ("onnx.ScatterElements-18", "bfloat16", "max"),
+    ("onnx.ScatterElements-18", "bool", "min"),
+]
+
+
+def _scatter(name: str, element_type: str | None, reduction: str, updates: tuple[int | None, ...]) -> Site:
+    """Return a scatter of rows into 1000 rows of 64 elements."""
+    row = gs.op(name)
+    operands = (
+        Operand("data", "data", element_type, (1000, 64)),
+        Operand("indices", "indices", "int64", (updates[0], 1) if row.op_type == "ScatterND" else updates),
+        Operand("updates", "updates", element_type, updates),
+    )
+    return Site((0,), "node", "node", "", row, operands, {"axis": 0, "reduction": reduction})
+
+
+def _judge(site: Site, threads: int = 0) -> verdicts.Verdict:
+    return verdicts.judge("onnxruntime", site.row, record_of(collect_static_values(site), calls=0), threads=threads)
+
+
+@pytest.mark.parametrize(("name", "element_type", "reduction"), LACKING)
+@pytest.mark.parametrize(
+    ("updates", "threads", "status"),
+    [
+        ((ROWS, 64), 0, "memory"),
+        ((None, 64), 0, "memory"),
+        ((ROWS, 64), 2, "memory"),
+        ((ROWS, 64), 1, "refused"),
+        ((3000, 64), 0, "refused"),
+    ],
+)
+def test_a_refusal_may_be_a_crash_if_threads_share_the_updates(
+    name: str, element_type: str, reduction: str, updates: tuple[int | None, ...], threads: int, status: str
+) -> None:
+    verdict = _judge(_scatter(name, element_type, reduction, updates), threads)
+    assert (verdict.status, verdict.is_counted) == (status, True)
+    assert verdict.certain == (status == "refused")
+    assert {reason.status for reason in verdict.reasons} >= {status, "refused"}
+
+
+@pytest.mark.parametrize(
+    ("name", "updates"), [("onnx.ScatterND-18", (1, 10**6)), ("onnx.ScatterElements-18", (10**6, 1))]
+)
+def test_updates_that_threads_cannot_divide_do_not_crash(name: str, updates: tuple[int, int]) -> None:
+    assert str(_judge(_scatter(name, "float16", "add", updates))) == "refused"
+
+
+def test_a_crash_of_a_type_that_is_unknown_is_not_counted() -> None:
+    verdict = _judge(_scatter("onnx.ScatterND-18", None, "add", (ROWS, 64)))
+    assert (verdict.status, verdict.is_counted) == ("memory", False)
+
+
+BY_CHANCE = "the effect varies from run to run"
+OPEN = f"depends on the values and the unknown number of elements; {BY_CHANCE}"
+
+
+@pytest.mark.parametrize(
+    ("element_type", "updates", "texts"),
+    [
+        ("float16", (ROWS, 64), [f"divisible: 1 here; {BY_CHANCE}", "Always"]),
+        ("float16", (None, 64), [f"divisible: {OPEN}", "Always"]),
+        ("float32", (None, 64), [f"repeated: {OPEN}"]),
+    ],
+)
+def test_only_facts_that_are_unknown_are_said_to_be(
+    element_type: str, updates: tuple[int | None, ...], texts: list[str]
+) -> None:
+    reasons = _judge(_scatter("onnx.ScatterND-18", element_type, "add", updates)).reasons
+    assert [condition_text(reason) for reason in reasons] == texts
+
+
+def test_an_unknown_type_and_an_unknown_reduction_are_named() -> None:
+    site = _scatter("onnx.ScatterND-18", None, "add", (3, 64))
+    lacking = next(reason for reason in _judge(site).reasons if reason.finding.id.endswith("half-reductions"))
+    assert condition_text(lacking) == "Depends on the unknown element type"
+    del site.attributes["reduction"]
+    lacking = next(reason for reason in _judge(site).reasons if reason.finding.id.endswith("half-reductions"))
+    assert condition_text(lacking) == "Depends on the unknown element type and the unknown reduction"
+
+
+@pytest.mark.parametrize("finding", catalog.load(), ids=lambda finding: finding.id)
+def test_a_condition_text_names_no_type_that_is_known(finding: catalog.Finding) -> None:
+    """Nodes with a known element type and reduction, and with unknown shapes and values."""
+    rows = [row for row in ops() if row.domain == finding.namespace and row.op_type in finding.ops]
+    for row in rows:
+        element_type = row.element_types[0] if finding.types == ("*",) else finding.types[0]
+        operands = tuple(
+            Operand(known.name, known.name, element_type if known.kind == "data" else "int64") for known in row.inputs
+        )
+        attributes = {known.name: known.default for known in row.attributes}
+        record = record_of(collect_static_values(Site((0,), "n", "n", "", row, operands, attributes)), calls=0)
+        for reason in verdicts.judge(finding.runtime, row, record).reasons:
+            assert "unknown element type" not in condition_text(reason)
+
+
+@pytest.mark.parametrize(("known", "unknown"), [("updates", "data"), ("data", "updates")])
+@pytest.mark.parametrize("name", ["onnx.ScatterND-18", "onnx.ScatterElements-18"])
+def test_data_and_updates_have_the_same_type(known: str, unknown: str, name: str) -> None:
+    operands = (
+        Operand("data", "data", "bfloat16" if known == "data" else None, (3,)),
+        Operand("indices", "indices", "int64", (1, 1)),
+        Operand("updates", "updates", "bfloat16" if known == "updates" else None, (1,)),
+    )
+    site = Site((0,), "node", "node", "", gs.op(name), operands, {"axis": 0, "reduction": "add"})
+    assert collect_static_values(site).types[unknown] == "bfloat16"
+    assert str(_judge(site)) == "refused"

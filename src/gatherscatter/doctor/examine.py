@@ -140,9 +140,12 @@ class Diagnosis:
 
     @property
     def worst(self) -> str:
-        """The worst certain status of any node: a key of `verdicts.STATUSES`. "supported" if none is certain."""
-        certain = [v.status for node in self.nodes for v in node.verdicts.values() if v.certain]
-        return min(certain, key=list(STATUSES).index, default="supported")
+        """The worst status of the nodes that are certain to have it or to depart: a key of `verdicts.STATUSES`.
+
+        "supported" if no verdict is certain.
+        """
+        counted = [v.status for node in self.nodes for v in node.verdicts.values() if v.is_counted]
+        return min(counted, key=list(STATUSES).index, default="supported")
 
     @property
     def summary(self) -> list[str]:
@@ -280,7 +283,10 @@ def collect_reasons(diagnosis: Diagnosis) -> Iterator[tuple[str, Reason, list[No
             for reason in verdict.reasons:
                 entry = found.setdefault((target, reason.finding.id), (target, reason, []))
                 entry[2].append(node)
-    yield from sorted(found.values(), key=lambda entry: (not entry[1].certain, entry[1].finding.severity))
+    yield from sorted(
+        found.values(),
+        key=lambda entry: (not (entry[1].certain or entry[1].is_crash_by_chance), entry[1].finding.severity),
+    )
 
 
 Inputs = Mapping[str, ArrayLike] | Sequence[ArrayLike]

@@ -59,11 +59,19 @@ def condition_text(reason: Reason) -> str:
     'repeated: 3 here; the effect varies from run to run'
     """
     name = reason.finding.condition
+    unknown = [*([] if reason.count is not None else ["the values"]), *reason.unknown]
+    depends = f"depends on {' and '.join(unknown)}" if unknown else ""
     if name == "always":
-        return "Always" if reason.certain else "Depends on unknown types or attributes"
-    if reason.by_chance and reason.count is not None:
-        return f"{name}: {reason.count} here; the effect varies from run to run"
-    return f"{name}: {reason.count} here" if reason.certain else f"{name}: depends on the values"
+        text = _capitalize(depends) or "Always"
+    elif depends:
+        text = f"{name}: {depends}"
+    else:
+        text = f"{name}: {reason.count} here"
+    return f"{text}; the effect varies from run to run" if reason.by_chance else text
+
+
+def _capitalize(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def proof_text(fixed: Fixed) -> str:

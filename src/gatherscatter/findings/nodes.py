@@ -245,12 +245,17 @@ class ConstantArrays(Mapping[str, np.ndarray]):
 def collect_static_values(site: Site) -> NodeValues:
     """Return the facts about a node that follow from the file."""
     operands = [operand for operand in site.operands if operand is not None]
+    types = {operand.role: operand.element_type for operand in operands}
+    of_data = [known.name for known in site.row.inputs if known.kind == "data" and known.name in types]
+    shared = {types[role] for role in of_data} - {None}
+    if len(shared) == 1:  # the specifications demand one type of data and updates
+        types |= dict.fromkeys(of_data, *shared)
     return NodeValues(
         site.row,
         site.attributes,
         site.reduction,
         ConstantArrays({operand.role: operand.constant for operand in operands if operand.constant is not None}),
-        {operand.role: operand.element_type for operand in operands},
+        types,
         {operand.role: operand.shape for operand in operands},
         frozenset(operand.role for operand in operands if operand.is_size),
         _constants(site),

@@ -45,6 +45,11 @@ class Record:
     elements: int | None
     counts: dict[str, Count]
 
+    @property
+    def element_type(self) -> str | None:
+        """The element type of data."""
+        return next(iter(self.types.values()), None)
+
 
 def record_of(
     values: NodeValues, *, calls: int, conditions: Collection[str] = COUNTED.keys(), reads_indices: bool = True
@@ -176,6 +181,7 @@ _POSSIBLE = {
     "refused": "may be refused",
     "open": "may be left open by the specification",
 }
+SIZE = "the unknown number of elements"
 DEPARTURES = ("memory", "different", "refused")  # statuses that the specification does not allow
 _OF_EFFECT = {
     "out-of-bounds memory": "memory",
@@ -208,10 +214,12 @@ class Reason:
     ----------
     finding : the finding
     count : the number of values that meet its condition; None if it is unknown, so that the finding may apply
+    unknown : the other facts on which the finding depends and that are unknown, in words
     """
 
     finding: Finding
     count: int | None
+    unknown: tuple[str, ...] = ()
 
     @property
     def by_chance(self) -> bool:
@@ -220,7 +228,12 @@ class Reason:
 
     @property
     def certain(self) -> bool:
-        return self.count is not None and not self.by_chance
+        return self.count is not None and not self.unknown and not self.by_chance
+
+    @property
+    def is_crash_by_chance(self) -> bool:
+        """Whether calls that raise an error in some runs may crash in others."""
+        return self.by_chance and self.status == "memory" and set(self.unknown) <= {SIZE}
 
     @property
     def status(self) -> str:
@@ -250,6 +263,11 @@ class Verdict:
         """Sort key: worst first."""
         return list(STATUSES).index(self.status), not self.certain
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether it is certain, or it is a crash by chance of a call that is certain to be refused otherwise."""
+        return self.certain or any(reason.certain for reason in self.reasons)
+
     def __str__(self) -> str:
         text = STATUSES[self.status] if self.certain else _POSSIBLE[self.status]
         return f"{text} (reported)" if self.reasons and self.reasons[0].finding.evidence == "thread" else text
@@ -266,17 +284,20 @@ def judge(
 ) -> Verdict:
     """Return the verdict about a node: the worst that is certain, else the worst that is possible.
 
+    A crash by chance comes before the refusal that other runs of the same call give.
+
     ``threads`` is the number of threads of the runtime; 0 if unknown. A finding that depends on a setting counts if
     everything else about it is certain. With ``cautious`` it also counts if everything else is possible.
     """
     if not takes(runtime, row):
         return Verdict("elsewhere", True, ())
     reasons = [
-        Reason(finding, count)
+        reason
         for finding in find_relevant_findings(runtime, row)
-        if (count := _count(finding, told, seen or told, threads, cautious)) is None or count > 0
+        if (reason := _find_reason(finding, told, seen or told, threads, cautious))
     ]
-    reasons.sort(key=lambda reason: (not reason.certain, list(STATUSES).index(reason.status)))
+    ranks = list(STATUSES)
+    reasons.sort(key=lambda each: (not (each.certain or each.is_crash_by_chance), ranks.index(each.status)))
     if reasons:
         return Verdict(reasons[0].status, reasons[0].certain, tuple(reasons))
     return Verdict("supported" if is_tested(runtime) else "unknown", True, ())
@@ -285,35 +306,41 @@ def judge(
 def judge_before_run(runtime: str, values: NodeValues, *, threads: int = 0) -> Verdict:
     """Return the cautious verdict about a node that has not run. Only the conditions that matter for it are counted."""
     found = find_relevant_findings(runtime, values.row)
-    element_type = next(iter(values.types.values()), None)
-    concerned = [finding for finding in found if _concerns(finding, element_type, values.reduction) is not False]
-    conditions = {finding.condition for finding in concerned}
+    told = record_of(values, calls=0, conditions=(), reads_indices=False)
+    conditions = {finding.condition for finding in found if False not in _check_types(finding, told).values()}
     told = record_of(values, calls=0, conditions=conditions, reads_indices=False)
     return judge(runtime, values.row, told, threads=threads, cautious=True)
 
 
-def _count(finding: Finding, told: Record, known: Record, threads: int, cautious: bool) -> int | None:
-    """Return the number of values that make the finding apply: 0 if it doesn't, None if unknown."""
-    few = known.elements is not None and known.elements <= finding.elements
+def _find_reason(finding: Finding, told: Record, known: Record, threads: int, cautious: bool) -> Reason | None:
+    """Return the reason that a finding gives; None if it does not apply."""
     count = known.counts.get(finding.condition)
-    facts = [
-        _concerns(finding, next(iter(known.types.values()), None), known.reduction),
-        SETTINGS[finding.setting](told, known) if finding.setting in SETTINGS else True,
-    ]
-    if few or 0 < threads < finding.threads or count == 0 or False in facts:
-        return 0
+    facts = _check_types(finding, known)
+    if finding.setting in SETTINGS:
+        facts[f"the setting: {finding.setting}"] = SETTINGS[finding.setting](told, known)
+    if finding.elements >= 0 and known.elements is not None:
+        facts[SIZE] = known.elements > finding.elements
+    elif finding.elements > 0:  # with a limit of 0, assume that there are updates
+        facts[SIZE] = None
+    if 0 < threads < finding.threads or count == 0 or False in facts.values():
+        return None
     if finding.setting and finding.setting not in SETTINGS:
-        return None if count or cautious else 0  # the setting may be used
-    unknown_size = finding.elements > 0 and known.elements is None  # with a limit of 0, assume that there are updates
-    return None if None in facts or unknown_size else count
+        if not (count or cautious):
+            return None
+        facts[f"the setting: {finding.setting}"] = None  # it may be used
+    return Reason(finding, count, tuple(name for name, fact in facts.items() if fact is None))
 
 
-def _concerns(finding: Finding, element_type: str | None, reduction: str | None) -> bool | None:
-    """Whether a finding is about this element type of data and this reduction; None if unknown."""
-    facts = [_is_allowed(element_type, finding.types), _is_allowed(reduction, finding.reductions)]
+def _check_types(finding: Finding, known: Record) -> dict[str, bool | None]:
+    """Return, in words, whether a finding is about this element type of data and this reduction; None if unknown."""
+    element_type = known.element_type
+    allowed = _is_allowed(element_type, finding.types)
     if finding.except_types:
-        facts.append(None if element_type is None else element_type not in finding.except_types)
-    return False if False in facts else None if None in facts else True
+        allowed = None if element_type is None else element_type not in finding.except_types
+    return {
+        "the unknown element type": allowed,
+        "the unknown reduction": _is_allowed(known.reduction, finding.reductions),
+    }
 
 
 def _is_allowed(value: str | None, allowed: tuple[str, ...]) -> bool | None:
