@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import math
 import subprocess
@@ -12,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
@@ -22,10 +24,11 @@ import gatherscatter as gs
 from gatherscatter import doctor, oracle
 from gatherscatter.doctor import Fixed, NodeReport, examine, fixes, names
 from gatherscatter.doctor.page import page
+from gatherscatter.doctor.report_text import fix_lines
 from gatherscatter.findings import catalog
 from gatherscatter.model_interface import ModelError
 from gatherscatter.openvino.ir_write import IRWriter
-from tests.support.command_line import fail, succeed
+from tests.support.command_line import call, fail, succeed
 from tests.support.onnx_graphs import function, graph, model, node, referring
 
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -282,6 +285,93 @@ def test_sums_of_halves_that_would_be_rounded_otherwise_are_left(tmp_path: Path)
     assert not (tmp_path / "fixed.onnx").exists()
     [change] = fixed.left
     assert "rounded differently" in change.text
+
+
+@pytest.mark.parametrize("dtype", [F16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("reduction", ["add", "mul"])
+@pytest.mark.parametrize("op_type", ["ScatterND", "ScatterElements"])
+def test_sums_and_products_of_halves_are_computed_in_float32_on_request(
+    op_type: str, reduction: str, dtype: Any, tmp_path: Path
+) -> None:
+    made = scatter_nd(reduction, dtype) if op_type == "ScatterND" else scatter_elements(reduction, dtype)
+    fixed = fix(made, tmp_path / "fixed.onnx", targets=["onnxruntime"], widen_halves=True)
+    assert fixed.widened
+    assert "rounded once" in texts(fixed)
+    assert ("one after the other" in texts(fixed)) == (op_type == "ScatterND")  # threads of ScatterND lose updates
+    assert "to the original with sums and products of halves in float32" in "\n".join(fix_lines(fixed))
+    assert fixed.after is not None
+    assert fixed.after.worst == "supported"
+    generator = np.random.default_rng(1)
+    count = 250_000  # ONNX Runtime divides this number of updates between threads
+    places = generator.integers(-9, 9, count)
+    updates = (generator.random(count) < 0.0001) + 1.0 if reduction == "mul" else generator.random(count) - 0.5
+    inputs = {
+        "data": generator.random(9).astype(dtype),
+        "places": places[:, None] if op_type == "ScatterND" else places,
+        "updates": updates.astype(dtype),
+    }
+    wide = inputs | {name: inputs[name].astype(F32) for name in ("data", "updates")}
+    expected = oracle.call(f"onnx.{op_type}-18", *wide.values(), reduction=reduction).astype(dtype)
+    for threads in (1, 2):
+        assert np.array_equal(run_ort_halves(tmp_path / "fixed.onnx", inputs, threads), expected)
+
+
+def run_ort_halves(path: Path, inputs: Arrays, threads: int) -> np.ndarray:
+    """Run a model of float16 or bfloat16. ONNX Runtime takes bfloat16 only with the number of its type."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    number = onnx.helper.np_dtype_to_tensor_dtype(inputs["data"].dtype)
+    given = {
+        name: onnxruntime.OrtValue.ortvalue_from_numpy(array)
+        if array.dtype == I64
+        else onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(array.view(np.uint16), number)
+        for name, array in inputs.items()
+    }
+    [result] = onnxruntime.InferenceSession(str(path), options).run_with_ort_values(["out"], given)
+    bits = (ctypes.c_uint16 * inputs["data"].size).from_address(result.data_ptr())  # numpy() refuses bfloat16
+    return np.array(bits).view(inputs["data"].dtype)
+
+
+def test_halves_without_repeated_indices_stay_exact_on_request(tmp_path: Path) -> None:
+    made = scatter_nd("add", F16, places=np.array([[0], [2]]))
+    fixed = fix(made, tmp_path / "fixed.onnx", targets=["onnxruntime"], widen_halves=True)
+    assert not fixed.widened
+    assert "exact" in texts(fixed)
+
+
+@pytest.mark.parametrize("reduction", ["min", "max"])
+def test_extremes_of_halves_do_not_race_after_the_rewriting(reduction: str, tmp_path: Path) -> None:
+    fixed = fix(scatter_nd(reduction, F16), tmp_path / "fixed.onnx", targets=["onnxruntime"])
+    assert fixed.after is not None
+    assert fixed.after.summary == ["onnxruntime: 1 of 1 supported"]
+
+
+@pytest.mark.parametrize(("count", "code"), [("n", 1), (50_000, 1), (100, 0)])
+def test_a_refusal_that_may_be_a_crash_fails_on_memory(count: str | int, code: int, tmp_path: Path) -> None:
+    made = model(
+        [node("ScatterND", "data places updates", "out", reduction="add")],
+        {"data": (F16, [1000, 64]), "places": (I64, [count, 1]), "updates": (F16, [count, 64])},
+        {"out": (F16, [1000, 64])},
+    )
+    onnx.save(made, tmp_path / "model.onnx")
+    arguments = ["doctor", tmp_path / "model.onnx", "--target", "onnxruntime"]
+    result = call(*arguments, "--fail-on", "memory")
+    assert result.exit_code == code
+    assert ("may crash" in result.stdout) == bool(code)
+    assert call(*arguments, "--fail-on", "refused").exit_code == 1
+    assert "unknown types" not in result.stdout
+
+
+def test_halves_are_widened_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fixes, "RUNNERS", ())  # runs nothing on targets, which takes seconds
+    onnx.save(scatter_elements("add", F16), tmp_path / "model.onnx")
+    arguments = ["doctor", tmp_path / "model.onnx", "--target", "onnxruntime"]
+    assert "--widen-halves is for --fix" in fail(*arguments, "--widen-halves")
+    arguments += ["--fix", tmp_path / "fixed.onnx"]
+    assert "--widen-halves" in succeed(*arguments)
+    assert not (tmp_path / "fixed.onnx").exists()
+    assert "rounded once" in succeed(*arguments, "--widen-halves")
+    assert (tmp_path / "fixed.onnx").exists()
 
 
 @pytest.mark.parametrize("reduction", ["min", "max"])

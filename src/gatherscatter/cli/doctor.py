@@ -86,6 +86,12 @@ Examples, from the root of the repository:
     multiple=True,
     help="With --fix: do not rewrite nodes for this condition, as in nan (repeatable).",
 )
+@click.option(
+    "--widen-halves",
+    is_flag=True,
+    help="With --fix: compute sums and products of float16 and bfloat16 in float32. The result is rounded once, not "
+    "after each update, so it may differ from that of the original.",
+)
 @click.option("--json", "json_path", type=OutputFile(), metavar="FILE", help="Write the results to a JSON file.")
 @click.option(
     "--html",
@@ -108,6 +114,7 @@ def command(
     targets: tuple[str, ...],
     fixed_path: Path | None,
     leave: tuple[str, ...],
+    widen_halves: bool,
     json_path: Path | None,
     html_path: Path | None,
     fail_on: str | None,
@@ -124,8 +131,9 @@ def command(
     from gatherscatter.findings.verdicts import STATUSES
     from gatherscatter.progress import Bar, NodeProgress
 
-    if leave and fixed_path is None:
-        raise click.UsageError("--leave is for --fix")
+    for option, given in (("--leave", leave), ("--widen-halves", widen_halves)):
+        if given and fixed_path is None:
+            raise click.UsageError(f"{option} is for --fix")
     inputs = None
     if input_files or named_inputs or random_inputs:
         with Bar(description=f"reading {model.name}"):
@@ -143,7 +151,15 @@ def command(
         from gatherscatter.doctor import fix
 
         with Bar(description="rewriting the model and comparing it with the original"):
-            fixed = fix(model, fixed_path, inputs, targets=targets or None, leave=leave, seed=seed)
+            fixed = fix(
+                model,
+                fixed_path,
+                inputs,
+                targets=targets or None,
+                leave=leave,
+                widen_halves=widen_halves,
+                seed=seed,
+            )
         click.echo()
         for line in fix_lines(fixed):
             say(line)

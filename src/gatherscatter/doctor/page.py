@@ -83,4 +83,5 @@ def proof_text(fixed: Fixed) -> str:
     counted = " and ".join(f"{count} run{'s' if count != 1 else ''} {which}" for count, which in runs if count)
     refused = f"; {proof.refused} more failed in both models" if proof.refused else ""
     legal = "; legal shapes of updates are assumed"
-    return f"written: {fixed.path}; bit-for-bit identical to the original in {counted}{refused}{legal}"
+    widened = " with sums and products of halves in float32" if fixed.widened else ""
+    return f"written: {fixed.path}; bit-for-bit identical to the original{widened} in {counted}{refused}{legal}"

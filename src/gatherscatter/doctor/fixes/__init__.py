@@ -22,7 +22,7 @@ from gatherscatter.doctor.fixes.files import (
 from gatherscatter.doctor.fixes.on_targets import RUNNERS, compare_on, why_not_run
 from gatherscatter.doctor.fixes.proof import Proof, prove
 from gatherscatter.doctor.fixes.rewrite import Change, Needs, rewrite
-from gatherscatter.doctor.fixes.table import REPAIRS, REWRITINGS
+from gatherscatter.doctor.fixes.table import REPAIRS, REWRITINGS, WIDEN_HALVES
 from gatherscatter.doctor.onnx_nodes import OnnxSource
 from gatherscatter.findings.catalog import CONDITIONS
 from gatherscatter.findings.nodes import Key
@@ -48,6 +48,7 @@ class Fixed:
     path : the file that was written; None if there was nothing to rewrite
     made, left : the changes made, and those that were not possible, with the reason
     proof : the runs that showed both models equal; None if nothing was written
+    widened : whether halves are added or multiplied in float32. The original did this too in the runs of the proof
     on_targets : how the results of the written model compare on the runtimes that are installed
     after : the diagnosis of the rewritten nodes, with the inputs given for the original
     risks : the problems that targets may have with nodes that were added
@@ -66,6 +67,7 @@ class Fixed:
     nodes: tuple[int, int] | None = None
     costs: Mapping[str, Cost] = field(default_factory=dict)
     source: Path | None = None
+    widened: bool = False
 
     @property
     def cost_summary(self) -> list[str]:
@@ -91,6 +93,7 @@ class Fixed:
                 what: [{"node": each.label, "conditions": list(each.conditions), "text": each.text} for each in these]
                 for what, these in changes.items()
             },
+            "widened": self.widened,
             "proof": self.proof
             and {"given": self.proof.given, "random": self.proof.random, "refused": self.proof.refused},
             "targets": self.on_targets,
@@ -110,6 +113,7 @@ def fix(
     *,
     targets: Sequence[str] | None = None,
     leave: Iterable[str] = (),
+    widen_halves: bool = False,
     run_on: Sequence[str] | None = None,
     seed: int = 0,
 ) -> Fixed:
@@ -133,6 +137,10 @@ def fix(
         differ are rewritten, and the nodes left are judged for ONNX Runtime and OpenVINO.
     leave : names of conditions, optional
         Conditions to ignore, such as "nan" if you know that there are no NaN.
+    widen_halves : bool
+        Compute sums and products of float16 and bfloat16 in float32 and round the result once. The specification's loop
+        rounds after each update, so results differ in the last bits. Without it, such nodes are rewritten only if no
+        index is repeated, which keeps results the same.
     run_on : sequence of str, optional
         The runtimes on which to run and time the rewritten model. Default: the targets that are installed. With ``()``,
         nothing is run or timed there.
@@ -174,7 +182,8 @@ def fix(
     source = expand_family_functions(original)
     repaired = OnnxSource(source.proto)
     legal = {site.key: Needs((), ("always",)) for site in source.sites}
-    repairs = rewrite(repaired, examine(source.proto).nodes, legal, REPAIRS)
+    first = (*REPAIRS, WIDEN_HALVES) if widen_halves else REPAIRS
+    repairs = rewrite(repaired, examine(source.proto).nodes, legal, first)
     baseline = OnnxSource(repaired.proto)
     diagnosis = examine(baseline.proto, inputs, targets=chosen)
     if diagnosis.error:
@@ -208,6 +217,7 @@ def fix(
         (count_nodes(source.proto), count_nodes(fixed.proto)),
         costs,
         Path(model) if isinstance(model, str | os.PathLike) else None,
+        any(change.text == WIDEN_HALVES.title for change in repairs.made),
     )
 
 

@@ -135,7 +135,7 @@ def reduce_in_wider_type(draft: ModelDraft) -> None:
     """Reduce in float32 or int32, and convert the result back.
 
     For min and max this is exact. So it is where each place of data gets one update only: a half is then rounded once
-    in either type.
+    in either type. Other sums and products of halves are rounded once at the end, instead of after each update.
     """
     data = draft.data
     wider = np.dtype(np.int32 if data.element_type == "bool" else np.float32)

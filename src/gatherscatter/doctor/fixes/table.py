@@ -28,6 +28,17 @@ def _is_min_or_max(draft: ModelDraft) -> bool:
     return draft.reduction in ("min", "max")
 
 
+def _sums_halves(draft: ModelDraft) -> bool:
+    return draft.reduction in ("add", "mul") and draft.data.element_type in HALVES
+
+
+def _races_after_cast(draft: ModelDraft) -> bool:
+    """Whether a rewriting changed the type to one in which threads of ONNX Runtime lose updates."""
+    was = draft.site.operand(draft.site.row.inputs[0].name)
+    changed = was is not None and was.element_type != draft.data.element_type
+    return draft.op_type == "ScatterND" and changed and not draft.unique
+
+
 def _has_floats(draft: ModelDraft) -> bool:
     return (draft.data.element_type or "").startswith(("float", "bfloat"))
 
@@ -59,6 +70,14 @@ REPAIRS = (
     ),
 )
 
+# Changes where results are rounded, so only on request. The proof compares the final model with its result.
+WIDEN_HALVES = Rewriting(
+    ("always",),
+    "halves are added or multiplied in float32, and the result is rounded once, not after each update",
+    lambda draft: _sums_halves(draft) and not draft.unique,
+    scatters.reduce_in_wider_type,
+)
+
 # In the order in which they are applied: each one gets the node with the changes of those before it.
 REWRITINGS = (
     Rewriting(
@@ -80,15 +99,15 @@ REWRITINGS = (
         indices.pass_data_through,
     ),
     Rewriting(
-        ("always",),
+        ("always", "divisible"),
         "min and max of halves and bools are computed in float32 and int32",
         lambda draft: _is_min_or_max(draft) and draft.data.element_type in (*HALVES, "bool"),
         scatters.reduce_in_wider_type,
     ),
     Rewriting(
-        ("always",),
+        ("always", "divisible"),
         "halves are added or multiplied in float32, which is exact because no index is repeated",
-        lambda draft: draft.reduction in ("add", "mul") and draft.data.element_type in HALVES and draft.unique,
+        lambda draft: _sums_halves(draft) and draft.unique,
         scatters.reduce_in_wider_type,
     ),
     Rewriting(
@@ -117,6 +136,12 @@ REWRITINGS = (
             and not _may_have_rows_of_strings(draft)
         ),
         scatters.repeat_last,
+    ),
+    Rewriting(
+        ("always", "divisible"),
+        "ScatterND became ScatterElements, which applies updates one after the other",
+        _races_after_cast,
+        scatters.apply_one_by_one,
     ),
     Rewriting(
         ("repeated", "k=0"),
@@ -154,6 +179,11 @@ REWRITINGS = (
     ),
 )
 
+_INEXACT = (
+    "no rewriting gives exactly the same results (halves computed in float32 would be rounded differently; "
+    "--widen-halves, or widen_halves=True, allows this)"
+)
+
 # The reasons why no rewriting resolves a condition.
 LEFT = {
     "wide values": "the runtime converts 64-bit inputs of the model to 32 bits, so no change of the graph helps; "
@@ -166,6 +196,7 @@ LEFT = {
     "empty indices": "only a run shows whether indices are empty; don't run the model with empty indices",
     "empty axis": "the specification demands an error here, and no operator raises one",
     "partial block": "a table with other blocks needs another quantization; choose a block_size that divides the axis",
-    "always": "no rewriting gives exactly the same results (halves computed in float32 would be rounded differently)",
+    "always": _INEXACT,
+    "divisible": _INEXACT,
 }
 NO_ANSWER = "no known rewriting keeps the results the same"
