@@ -113,7 +113,7 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
         lambda: gs.scatter_update(F85, [3, 1], 1.0, reduction="add"),
         ValueError,
         "scatter_update: updates has shape (), but must have (2, 5) = data.shape[:axis] + indices.shape + "
-        "data.shape[axis+1:]; nothing is broadcast: pass np.broadcast_to(updates, (2, 5)) "
+        "data.shape[axis+1:]; nothing is broadcast: pass broadcast_to(updates, (2, 5)) of NumPy, PyTorch or JAX "
         "(data (8, 5), indices (2,), updates ())",
     ),
     (

@@ -21,7 +21,7 @@ import numpy as np
 from gatherscatter import _core
 from gatherscatter._core import tensor_array
 from gatherscatter.arrays.kinds import check_kind, is_read_by_numpy
-from gatherscatter.errors import OpTypeError, OpValueError, storage_fault
+from gatherscatter.errors import OpTypeError, OpValueError, make_error, storage_fault
 from gatherscatter.lazy_modules import load
 
 
@@ -316,7 +316,10 @@ def _take_unusual_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
             or type(tensor).__name__ == "FakeTensor"
             or torch._C._len_torch_dispatch_stack() > 0
         )
-        advice = "; use gatherscatter.torch in transformed and traced code" if is_wrapped else ""
+        advice = ""
+        if is_wrapped:
+            other = _torch_call(op)
+            advice = f"; use {other}" if other else "; call this outside of transformed and traced code"
         text = f"{op}: {name} can't be taken from PyTorch: {str(error).splitlines()[0]}{advice}"
         raise OpTypeError(text, op=op, input=name) from None
 
@@ -325,17 +328,33 @@ def refuse_gradient(op: str, name: str, tensor: Any) -> None:
     """Raise TypeError for a tensor that has a gradient, in functions that have none."""
     torch: Any = sys.modules["torch"]
     if tensor.requires_grad and torch.is_grad_enabled():
-        text = (
-            f"{op}: {name} has a gradient, which would be lost; use .detach(), or a differentiable function of "
-            "gatherscatter.torch"
-        )
+        other = f", or {call}" if (call := _torch_call(op)) else ""
+        text = f"{op}: {name} has a gradient, which would be lost; use {name}.detach(){other}"
         raise OpTypeError(text, op=op, input=name)
     if torch._C._is_fwd_grad_enabled() and torch.autograd.forward_ad.unpack_dual(tensor).tangent is not None:
-        text = (
-            f"{op}: {name} has a tangent of forward mode, which would be lost; use the primal of "
-            "torch.autograd.forward_ad.unpack_dual, or compute derivatives backward with gatherscatter.torch"
-        )
-        raise OpTypeError(text, op=op, input=name)
+        other = f" with {call}" if (call := _torch_call(op)) else ""
+        raise make_error("forward_mode", op, input=name, reverse=f"{REVERSE}{other}")
+
+
+REVERSE = "torch.func.vjp, torch.func.grad or torch.func.jacrev, or backward()"
+"""Reverse mode in PyTorch."""
+
+# The functions with a differentiable one of the same name in gatherscatter.torch and gatherscatter.jax.
+_DIFFERENTIABLE = frozenset(
+    ("aggregate", "gather", "gather_elements", "gather_nd", "gather_reduce", "scatter_elements", "scatter_nd",
+     "scatter_update")
+)  # fmt: skip
+
+
+def _torch_call(op: str) -> str:
+    """Say which function of gatherscatter.torch replaces this one in differentiated and traced code, or return ""."""
+    if op in _DIFFERENTIABLE:
+        return f"gatherscatter.torch.{op} without out="
+    if op == "prepare":
+        return "the functions of gatherscatter.torch with the indices themselves"
+    if op in ("tensor_scatter", "gather_tree"):
+        return ""
+    return "a function of gatherscatter.torch"
 
 
 def _bits(dtype: np.dtype[Any]) -> Any:
@@ -374,7 +393,8 @@ def _is_traced(array: Any) -> bool:
 
 def _take_jax(op: str, name: str, array: Any) -> np.ndarray:
     if _is_traced(array):
-        text = f"{op}: {name} is being traced by JAX; use gatherscatter.jax, or call this outside of traced functions"
+        other = "" if op in ("tensor_scatter", "gather_tree") else "use gatherscatter.jax, or "
+        text = f"{op}: {name} is being traced by JAX; {other}call this outside of traced functions"
         raise OpTypeError(text, op=op, input=name)
     if name == "out":
         raise OpTypeError(f"{op}: out is a JAX array, which can't be changed", op=op, input=name)

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from gatherscatter.errors import check_effects, with_call_errors
+from gatherscatter.errors import check_effects, make_error, with_call_errors
 from gatherscatter.jax import bags, gradients, inputs
 from gatherscatter.jax.bags import BagReduction
 from gatherscatter.jax.calls import TracedCall, execute, is_traced, normalise_call
@@ -336,10 +336,20 @@ def gather_reduce(
     call = BagReduction(num_segments, reduction, accumulate, mode, num_threads)
     if is_traced(*arrays.values()):
         call = bags.normalise(call, arrays)
-        result: jax.Array = gradients.reduce(call, {name: jnp.asarray(array) for name, array in arrays.items()})
+        result: jax.Array = _in_reverse(op, gradients.reduce, call, {name: jnp.asarray(array) for name, array in arrays.items()})
     else:
         result = bags.run(call, arrays)
     return result
+
+
+def _in_reverse(op: str, function: Any, *arguments: Any) -> Any:
+    """Call a function that has derivatives in reverse mode only."""
+    try:
+        return function(*arguments)
+    except TypeError as error:
+        if "forward-mode" in str(error):
+            raise make_error("forward_mode", op, input="data", reverse="jax.vjp, jax.grad or jax.jacrev") from None
+        raise
 
 
 def _gather(call: TracedCall, data: Any, indices: Any) -> jax.Array:
@@ -347,7 +357,7 @@ def _gather(call: TracedCall, data: Any, indices: Any) -> jax.Array:
     indices = inputs.as_indices(call.op, indices, is_traced(data))
     if is_traced(data, indices):
         call = normalise_call(call, data, indices)
-        result: jax.Array = gradients.gather(call, data.shape, jnp.asarray(data), jnp.asarray(indices))
+        result: jax.Array = _in_reverse(call.op, gradients.gather, call, data.shape, jnp.asarray(data), jnp.asarray(indices))
     else:
         result = execute(call, data, indices)
     return result
@@ -360,7 +370,7 @@ def _scatter(call: TracedCall, data: Any, indices: Any, updates: Any) -> jax.Arr
     indices = inputs.as_indices(call.op, indices, is_traced(data, updates))
     if is_traced(data, indices, updates):
         call = normalise_call(call, data, indices, updates)
-        result: jax.Array = gradients.scatter(call, jnp.asarray(data), jnp.asarray(indices), jnp.asarray(updates))
+        result: jax.Array = _in_reverse(call.op, gradients.scatter, call, jnp.asarray(data), jnp.asarray(indices), jnp.asarray(updates))
     else:
         result = execute(call, data, indices, updates)
     return result

@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from gatherscatter.errors import make_error, with_call_errors
 from gatherscatter.functions.statistics import composed
@@ -48,7 +49,7 @@ def aggregate(
         lambda array: bool(jnp.issubdtype(array.dtype, jnp.inexact)),
         jnp.result_type(float),
         jnp.result_type(int),
-        lambda labels: int(labels.max()) + 1 if labels.size else 0,
+        lambda labels: int(np.asarray(labels).max()) + 1 if labels.size else 0,
         lambda array: array.astype(jnp.float32) if array.dtype in (jnp.float16, jnp.bfloat16) else array,
     )
     return composed.aggregate(_OP, framework, labels, values, func, size, fill_value, axis, ddof)  # type: ignore[no-any-return]

@@ -12,10 +12,10 @@ from torch import Tensor
 from torch.autograd import Function, forward_ad
 
 from gatherscatter import _core
-from gatherscatter.arrays.interop import TORCH, check_layout, is_plain_tensor, is_transformed
+from gatherscatter.arrays.interop import REVERSE, TORCH, check_layout, is_plain_tensor, is_transformed
 from gatherscatter.arrays.kinds import check_kind, describe_object
 from gatherscatter.choices import WITHOUT_ACCUMULATE
-from gatherscatter.errors import OpTypeError
+from gatherscatter.errors import OpTypeError, make_error
 from gatherscatter.torch.batching import with_batch_columns
 from gatherscatter.torch.gradients import FORMULAS, HALVES, GradientInputs, Movement
 from gatherscatter.torch.library import GATHERS, KERNELS, SCATTERS, operator
@@ -75,7 +75,7 @@ def call(function: Any, name: str, inputs: Mapping[str, Tensor | None], options:
     tensors = [tensor for tensor in inputs.values() if tensor is not None]
     try:
         if is_differentiated(*tensors):
-            return apply(function, *inputs.values(), name, tuple(options.items()))  # type: ignore[no-any-return]
+            return apply(name, function, *inputs.values(), name, tuple(options.items()))  # type: ignore[no-any-return]
         if _is_unobserved(tensors):
             return KERNELS[name](*inputs.values(), **options)
         return operator(name)(*inputs.values(), **options)  # type: ignore[no-any-return]
@@ -86,9 +86,14 @@ def call(function: Any, name: str, inputs: Mapping[str, Tensor | None], options:
         raise
 
 
-def apply(function: Any, *inputs: Any) -> Any:
+def apply(op: str, function: Any, *inputs: Any) -> Any:
     """Apply a Function. Without transformations, use its plain form: PyTorch does not inspect its signature."""
-    return (function if is_transformed() else function.plain).apply(*inputs)
+    try:
+        return (function if is_transformed() else function.plain).apply(*inputs)
+    except NotImplementedError as error:  # a Function with a jvp could not be traced by PyTorch's compiler
+        if "jvp" in str(error):
+            raise make_error("forward_mode", op, input="data", reverse=REVERSE) from None
+        raise
 
 
 def check_tensors(op: str, out: Any = None, **tensors: Any) -> None:

@@ -43,7 +43,7 @@ def reduce(updates: Tensor, rows: Tensor, size: int, names: Sequence[str]) -> tu
     if functions.is_differentiated(updates):
         # The position of a minimum or maximum is needed for its gradient.
         asked = tuple(dict.fromkeys((*names, *(f"arg{name}" for name in names if name in _EXTREMA))))
-        results = functions.apply(_Reduce, updates, rows, size, asked)
+        results = functions.apply(_OP, _Reduce, updates, rows, size, asked)
     else:
         results = torch.ops.gatherscatter.reduce(updates, rows, size, list(asked))
     return tuple(results[asked.index(name)] for name in names)
