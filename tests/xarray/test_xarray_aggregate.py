@@ -135,3 +135,107 @@ def test_other_dimensions_can_be_empty_or_come_first(lazy: bool) -> None:
         axis = dims.index("t")
         labelled = np.stack([values.take([0, 2], axis).sum(axis), values.take(1, axis)])
         np.testing.assert_array_equal(found.transpose("g", ...).values, labelled)
+
+
+def with_missing(kind: str) -> Any:
+    """Return values of times, objects or text. Some of them are missing, in one group all."""
+    rng = np.random.default_rng(3)
+    numbers = rng.integers(0, 20, (3, 12, 2))
+    missing = (rng.random(numbers.shape) < 0.4) & (kind not in ("text", "strings"))
+    values: Any
+    if kind in ("times", "durations"):
+        values = numbers.astype("m8[h]").astype("m8[ns]")
+        values = values + np.datetime64("2026-01-01") if kind == "times" else values
+        values[missing] = "NaT"
+    else:
+        values = np.array([f"w{number}" for number in numbers.ravel()], object).reshape(numbers.shape)
+        values[missing] = np.resize([None, np.nan], missing.sum()) if kind == "mixed" else None
+        values = values.astype({"text": "U3", "strings": np.dtypes.StringDType()}.get(kind, object))
+    if kind not in ("text", "strings"):
+        values[:, [8, 9, 10]] = np.nan if kind == "mixed" else None
+    coords = {"season": ("t", list("aabbaaabddda")), "half": ("t", list("pqpqpqpqpqpp"))}
+    return xr.DataArray(values, dims=("y", "t", "x"), coords=coords, name="seen")
+
+
+KINDS = ["times", "durations", "objects", "mixed", "text", "strings"]
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("skipna", [None, True, False])
+@pytest.mark.parametrize("name", ["first", "last", "count"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_missing_times_and_objects_are_skipped_as_in_groupby(kind: str, name: str, skipna: Any, lazy: bool) -> None:
+    if lazy:
+        pytest.importorskip("dask")
+    data = with_missing(kind)
+    plain = data.astype(object) if kind == "strings" else data  # groupby does not take the type
+    given = data.chunk({"t": 5, "y": 2}) if lazy else data
+    found = gs.xarray.aggregate(given, "season", name, skipna=skipna)
+    with xr.set_options(use_flox=False):
+        if name == "count" and skipna is False:
+            wanted = xr.ones_like(data, int).groupby("season").sum().rename("seen")
+        else:
+            wanted = getattr(plain.groupby("season"), name)(**({} if name == "count" else {"skipna": skipna}))
+    assert found.dtype == (int if name == "count" else data.dtype)
+    assert (found.chunks is not None) == lazy
+    found = found.compute()
+    xr.testing.assert_identical(found.astype(wanted.dtype), wanted)
+    assert found.dims == wanted.dims
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_missing_times_and_objects_are_not_counted_as_distinct(kind: str) -> None:
+    import pandas as pd
+
+    data = with_missing(kind)
+    for skipna in (None, True, False):
+        found = gs.xarray.aggregate(data, "season", "nunique", skipna=skipna)
+        for season in found.season.values:
+            for y, x in np.ndindex(3, 2):
+                values = pd.Series(data.values[y, data.season.values == season, x].astype(data.dtype))
+                wanted = values.dropna().nunique() + (skipna is False and bool(values.isna().any()))
+                assert found.sel(season=season).values[y, x] == wanted
+
+
+@pytest.mark.parametrize("kind", KINDS[:4])
+def test_combinations_without_values_are_missing(kind: str) -> None:
+    data = with_missing(kind)
+    found = gs.xarray.aggregate(data.isel(t=slice(5)), ["season", "half"], "first")
+    dense = data.isel(t=slice(5), x=0, y=0)
+    for season in "ab":
+        for half in "pq":
+            there = dense.values[(dense.season.values == season) & (dense.half.values == half)]
+            there = there[~xr.DataArray(there).isnull().values]
+            one = found.isel(x=0, y=0).sel(season=season, half=half)
+            assert one.isnull() if len(there) == 0 else one.values[()] == there[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["min", "max", "mean", "median", "sum", "any", "std"])
+def test_numbers_are_needed_for_other_functions(kind: str, name: str) -> None:
+    for skipna in (None, True, False):
+        with pytest.raises(gs.OpTypeError, match=f"'{name}' is not defined for values of type"):
+            gs.xarray.aggregate(with_missing(kind), "season", name, skipna=skipna)
+
+
+def test_a_dataset_of_times_and_objects() -> None:
+    dataset = xr.Dataset({kind: with_missing(kind) for kind in KINDS[:5]})
+    with xr.set_options(use_flox=False):
+        for name in ("first", "last", "count"):
+            wanted = getattr(dataset.groupby("season"), name)()
+            found = gs.xarray.aggregate(dataset, "season", name)
+            for kind in KINDS[:5]:
+                xr.testing.assert_identical(found[kind].transpose(*wanted[kind].dims), wanted[kind])
+
+
+def test_the_missing_text_of_a_type() -> None:
+    data = xr.DataArray(
+        np.array(["a", np.nan, np.nan, "b"], np.dtypes.StringDType(na_object=np.nan)),
+        dims="t",
+        coords={"g": ("t", [0, 1, 0, 0])},
+    )
+    assert gs.xarray.aggregate(data, "g", "count").values.tolist() == [2, 0]
+    found = gs.xarray.aggregate(data, "g", "last")
+    assert found.values[0] == "b"
+    assert found.isnull().values.tolist() == [False, True]
+    assert found.dtype == data.dtype

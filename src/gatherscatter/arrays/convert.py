@@ -253,6 +253,30 @@ def is_float(dtype: np.dtype[Any]) -> bool:
     return dtype.kind in "fc" or element_type(dtype) == "bfloat16"
 
 
+def can_be_missing(dtype: np.dtype[Any]) -> bool:
+    """Whether a type has missing values: NaN, NaT, None, or the missing text of a `numpy.dtypes.StringDType`."""
+    return is_float(dtype) or dtype.kind in "mMO" or hasattr(dtype, "na_object")
+
+
+def find_missing(values: np.ndarray) -> np.ndarray:
+    """Return a mask of the missing values. An object is missing if it is None, or differs from itself."""
+    dtype: Any = values.dtype
+    if not can_be_missing(dtype):
+        return np.zeros(values.shape, bool)
+    if dtype.kind in "OT":
+        is_missing = _is_missing if dtype.kind == "O" else lambda text: text is dtype.na_object
+        return np.asarray(np.frompyfunc(is_missing, 1, 1)(values.astype(object)), bool)
+    missing: np.ndarray = np.isnat(values) if dtype.kind in "mM" else np.isnan(values)
+    return missing
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None:
+        return True
+    differs = value != value
+    return bool(differs) if isinstance(differs, bool | np.bool) else differs is value  # the result of pandas.NA
+
+
 def set_byte_order(result: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     """Change a new array to the byte order of a type, in place."""
     if result.dtype == dtype:

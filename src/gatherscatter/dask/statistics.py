@@ -321,5 +321,5 @@ def _finish(
     before, after = state.shape[: state.axis], state.shape[state.axis + 1 :]
     results = np.full((math.prod(before), groups, math.prod(after)), fill, dtype)
     with np.errstate(over="ignore", invalid="ignore"):
-        results[:, state.groups] = np.where(empty, fill, made.astype(dtype))
+        results[:, state.groups] = np.where(empty, np.asarray(fill, dtype), made.astype(dtype))
     return results.reshape(*before, groups, *after)

@@ -211,10 +211,11 @@ def aggregate(
         belong to no group. With several, each combination of labels is a group. Lazy labels are computed.
     func : str
         A function of `gatherscatter.aggregate` that has a number for each group: 'sum', 'mean', 'var', 'std', 'min',
-        'max', 'first', 'last', 'any', 'all', 'count', 'median', ... For arrays of Dask, see
-        `gatherscatter.dask.aggregate`.
+        'max', 'first', 'last', 'any', 'all', 'count', 'median', ... 'first', 'last', 'count' and 'nunique' also accept
+        times, text and objects. For arrays of Dask, see `gatherscatter.dask.aggregate`.
     skipna : bool, optional
-        Whether to skip NaN. By default, floats skip it, except for 'any' and 'all'.
+        Whether to skip missing values: NaN, NaT, None, and the missing text of a `numpy.dtypes.StringDType`. By
+        default, all functions except 'any' and 'all' skip them. 'any' and 'all' skip them with True.
     fill_value : number, optional
         The result of a combination of labels without values; see `gatherscatter.aggregate`.
     **options : ``ddof``, ``q``, ``method``, ``dx``, ``num_threads``; see `gatherscatter.aggregate`
@@ -231,7 +232,8 @@ def aggregate(
     ValueError
         ``by`` does not exist, has no name, or does not fit ``data``; or a function or an option is not valid.
     TypeError
-        A function is not defined for the type of a variable, or ``data`` is neither a DataArray nor a Dataset.
+        A function is not defined for the type of a variable, ``data`` is neither a DataArray nor a Dataset, or a
+        keyword argument is unknown. A variable of a Dataset for which the function is not defined is dropped instead.
 
     Source: ``xarray.DataArray.groupby``.
 

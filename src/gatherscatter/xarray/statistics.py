@@ -182,8 +182,9 @@ def _aggregate_axis(
     fill_value: Any,
     options: dict[str, Any],
 ) -> Any:
-    """The statistic along an axis. By default, floats skip NaN."""
-    floats = convert.is_float(values.dtype) and function.name not in ("anynan", "allnan")
-    skips = floats if skipna is None and function.name not in ("any", "all") else bool(skipna) and floats
+    """The statistic along an axis. By default, missing values are skipped."""
+    of_any_type = function.name in names.OF_ANY_TYPE
+    can_skip = (convert.is_float(values.dtype) or of_any_type) and function.name not in ("anynan", "allnan")
+    skips = can_skip and (function.name not in ("any", "all") if skipna is None else bool(skipna))
     name = f"nan{function.name}" if skips or function.skip_nan else function.name
     return aggregate_arrays(codes, values, name, count, fill_value, axis=axis, **options)

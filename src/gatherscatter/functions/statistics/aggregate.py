@@ -57,8 +57,9 @@ def aggregate(
         'sum', 'prod', 'mean', 'var', 'std', 'min', 'max', 'argmin', 'argmax', 'first', 'last', 'any', 'all', 'len',
         'median', 'quantile', 'percentile', 'nunique', 'sumofsquares', 'skew', 'kurt', 'trapezoid', 'anynan',
         'allnan' and 'array' have a result for each group. 'cumsum', 'cumprod', 'cummin', 'cummax' and 'sort' have one
-        for each value. With the prefix 'nan', NaN is skipped: 'nanmean'. NumPy's functions and Python's built-ins
-        stand for their names. Any other function is called with the values of each group, as an array.
+        for each value. With the prefix 'nan', missing values are skipped: 'nanmean'. They are NaN, NaT, None, and
+        objects that differ from themselves. NumPy's functions and Python's built-ins stand for their names. Any other
+        function is called with the values of each group, as an array.
     size : int or sequence of int, optional
         The number of groups, or k numbers for labels of shape (k, n). By default, the largest label decides.
     fill_value : optional
@@ -220,6 +221,6 @@ def _spread_number(function: Function, layout: LabelLayout) -> LabelLayout:
 def _check_type(function: Function, dtype: np.dtype[Any]) -> None:
     if dtype.kind in "biufc" and dtype.itemsize <= (16 if dtype.kind == "c" else 8):
         return
-    if element_type(dtype) == "bfloat16" or (function.name in names.OF_ANY_TYPE and not function.skip_nan):
+    if element_type(dtype) == "bfloat16" or function.name in names.OF_ANY_TYPE:
         return
     raise make_error("values_type", _OP, func=str(function), type=dtype)

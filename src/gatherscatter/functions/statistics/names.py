@@ -189,6 +189,10 @@ def choose_fill(op: str, function: Function, fill_value: Any, dtype: np.dtype[An
         if fill != fill:  # NaN
             if dtype.kind in "mM":
                 return np.array("NaT", dtype)[()]
+            if hasattr(dtype, "na_object"):
+                return dtype.na_object
+            if dtype.kind == "O":
+                return _NAN
             if not is_float(dtype):
                 return np.zeros((), dtype)[()]
             return complex(_NAN, _NAN) if dtype.kind == "c" else _NAN

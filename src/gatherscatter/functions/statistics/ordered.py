@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
-from gatherscatter.arrays.convert import is_float
+from gatherscatter.arrays.convert import find_missing, is_float
 from gatherscatter.errors import make_error
 from gatherscatter.functions.gather_reduce import resolve_in_range
 from gatherscatter.functions.statistics.layout import LABELS, LabelLayout
@@ -32,7 +32,7 @@ class GroupedValues:
         self.members: np.ndarray | None = None
         labels = resolve_in_range(call.op, LABELS, layout.labels, layout.groups, "groups")
         if skips:
-            self.members = np.flatnonzero(~np.isnan(line))
+            self.members = np.flatnonzero(~find_missing(line))
             labels, line = labels[self.members], line[self.members]
         self.starts, self.order = _core.group(labels, layout.groups)
         self.values = np.take(line, self.order)
@@ -43,9 +43,15 @@ class GroupedValues:
         return np.diff(self.starts)
 
     def sort(self, num_threads: int | None, ranks: np.ndarray | None = None) -> None:
-        """Sort the values of each group. NaN comes last. With ``ranks``, only values of these and the next ranks."""
+        """Sort the values of each group. Missing values come last.
+
+        With ``ranks``, only values of these and the next ranks are sorted.
+        """
         if _core.sort_groups(self.values, self.starts, ranks, num_threads) is NotImplemented:  # text, times and others
-            by_value = np.argsort(self._line, kind="stable")
+            missing = find_missing(self._line)
+            present = np.flatnonzero(~missing)
+            by_value = present[np.argsort(self._line[present], kind="stable")]
+            by_value = np.concatenate([by_value, np.flatnonzero(missing)])
             order = _core.group(self._labels[by_value], len(self.starts) - 1)[1]
             self.values = self._line[by_value[order]]
 
@@ -74,14 +80,14 @@ def _sort(call: Aggregation) -> np.ndarray:
 
 
 def _reverse_positions(grouped: GroupedValues) -> np.ndarray:
-    """The positions of the values of each group in descending order. NaN stays last."""
+    """The positions of the values of each group in descending order. Missing values stay last."""
     values, counts = grouped.values, grouped.counts
     group = np.repeat(np.arange(len(counts)), counts)
-    nan = np.isnan(values) if is_float(values.dtype) else np.zeros(len(values), bool)
-    numbers = counts - np.bincount(group, nan, len(counts)).astype(np.int64)
+    missing = find_missing(values)
+    numbers = counts - np.bincount(group, missing, len(counts)).astype(np.int64)
     at = np.arange(len(values))
     place = at - grouped.starts[:-1][group]
-    return np.where(nan, at, grouped.starts[:-1][group] + numbers[group] - 1 - place)
+    return np.where(missing, at, grouped.starts[:-1][group] + numbers[group] - 1 - place)
 
 
 def _quantile(call: Aggregation) -> np.ndarray:
@@ -120,16 +126,14 @@ def _quantile(call: Aggregation) -> np.ndarray:
 
 
 def _count_distinct(call: Aggregation) -> np.ndarray:
-    """The number of distinct values. All NaN count as one."""
+    """The number of distinct values. All missing values count as one."""
     grouped = _sorted_line(call)
     values, starts = grouped.values, grouped.starts
+    missing = find_missing(values)
     differs = np.ones(len(values), bool)
-    if len(values):
-        np.not_equal(values[1:], values[:-1], out=differs[1:])
-        if is_float(values.dtype):
-            nan = np.isnan(values)
-            differs[1:] &= ~(nan[1:] & nan[:-1])
-        differs[starts[:-1][grouped.counts > 0]] = True
+    differs[1:] = missing[1:] != missing[:-1]
+    np.not_equal(values[1:], values[:-1], out=differs[1:], where=~(missing[1:] | missing[:-1]))
+    differs[starts[:-1][grouped.counts > 0]] = True
     total = np.concatenate(([0], np.cumsum(differs)))
     made = total[starts[1:]] - total[starts[:-1]]
     return call.results(call.layout.from_line(made), call.layout.from_line(grouped.counts == 0))

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gatherscatter import _core
-from gatherscatter.arrays.convert import is_float
+from gatherscatter.arrays.convert import can_be_missing, find_missing, is_float
 from gatherscatter.errors import make_error
 from gatherscatter.functions.gather_reduce import resolve_in_range
 from gatherscatter.functions.statistics.layout import LABELS, LabelLayout
@@ -39,7 +39,7 @@ class Aggregation:
     ) -> None:
         self.op, self.function, self.layout, self.dtype = op, function, layout, dtype
         self.fill, self.options, self.num_threads = fill, options, num_threads
-        self.skips = function.skip_nan and layout.values.ndim > 0 and is_float(layout.values.dtype)
+        self.skips = function.skip_nan and layout.values.ndim > 0 and can_be_missing(layout.values.dtype)
 
     def statistic(
         self, name: str, values: np.ndarray | None = None, *, fill: np.ndarray | None = None
@@ -67,12 +67,23 @@ class Aggregation:
     @property
     def empty(self) -> np.ndarray:
         """The groups without members."""
-        return ~self.statistic("occupied")[0]
+        return ~self.statistic("occupied", self.marks)[0]
 
     @cached_property
     def counts(self) -> np.ndarray:
         """The number of members of each group, without those that are skipped: (outer, groups, columns), or ones."""
-        return self.statistic("count")[0]
+        return self.statistic("count", self.marks)[0]
+
+    @cached_property
+    def marks(self) -> np.ndarray:
+        """Values in which the core finds the members to skip, as NaN.
+
+        They are the values of the call. If these are not floats, the others are the positions of the members.
+        """
+        values = self.layout.values
+        if not self.skips or is_float(values.dtype):
+            return values
+        return np.where(find_missing(values), np.nan, np.arange(values.shape[1], dtype=np.float64)[:, np.newaxis])
 
     def results(self, computed: np.ndarray, empty: np.ndarray | None) -> np.ndarray:
         """Results in their type. ``empty``: the groups that get the fill value. None: no group does.
@@ -271,20 +282,22 @@ def _end(call: Aggregation) -> np.ndarray:
     values, name = call.layout.values, call.function.name
     if values.dtype.kind in "biufc" or is_float(values.dtype):
         return _with_fill(call)
-    found = call.statistic(f"{name}_position")[0].reshape(-1)
-    missing = (found < 0).reshape(1, -1, 1)
-    if values.shape[1] == 0:
-        taken = np.zeros((values.shape[0], len(found), values.shape[2]), values.dtype)
+    if call.skips:
+        found = call.statistic(name, call.marks, fill=np.full((), -1.0))[0].astype(np.intp)
     else:
-        taken = np.take(values, np.maximum(found, 0), axis=1)
+        found = call.statistic(f"{name}_position")[0].reshape(1, -1, 1)
+    missing = found < 0
+    if values.shape[1] == 0:
+        taken = np.zeros((values.shape[0], found.shape[1], values.shape[2]), values.dtype)
+    else:
+        taken = np.take_along_axis(values, np.maximum(found, 0), axis=1)
     return call.results(taken, missing if missing.any() else None)
 
 
 def _nan_truth(call: Aggregation) -> np.ndarray:
     name = call.function.name.removesuffix("nan")
     values = call.layout.values
-    nan = np.isnan(values) if is_float(values.dtype) else np.zeros(values.shape, bool)
-    made = call.statistic(name, nan, fill=np.asarray(bool(call.fill)))[0]
+    made = call.statistic(name, find_missing(values), fill=np.asarray(bool(call.fill)))[0]
     return call.results(made, None)
 
 
