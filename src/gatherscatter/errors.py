@@ -147,7 +147,7 @@ def make_choice_error(
 def keyword_fault(function: str, keyword: str, known: Iterable[str]) -> NoReturn:
     """Raise the error about a keyword argument that an array function does not have."""
     names = list(known)
-    suggestion = suggest_parameter(keyword, names) or suggest_instead(keyword)
+    suggestion = suggest_parameter(keyword, names) or suggest_instead(keyword, function)
     suggestion = suggestion or format_sentence("parts", "takes", names=", ".join(names))
     raise make_error("unknown_keyword", function, input=keyword, suggestion=suggestion)
 

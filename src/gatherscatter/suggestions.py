@@ -72,14 +72,19 @@ def suggest_parameter(name: str, known: Iterable[str]) -> str:
     return suggest_choice(name, names) or name_candidates(map(repr, find_similar(name, names)[:1]))
 
 
-def suggest_instead(name: str) -> str:
+def suggest_instead(name: str, function: str = "") -> str:
     """Return the end of an error about a parameter of other libraries that no parameter here replaces, or "".
+
+    ``function`` is the name of the function in the error. Those of some modules have their own advice.
 
     >>> suggest_instead("dtype")
     '; use astype on the result or on data'
+    >>> suggest_instead("copy", "xarray.scatter")
+    '; use the call without it: the result is a new object'
     """
     others = read_sentences()["other_parameters"]
-    return format_sentence("parts", "use_instead", instead=others[name]) if name in others else ""
+    instead = others.get(f"{function.rpartition('.')[0]}.{name}", others.get(name))
+    return format_sentence("parts", "use_instead", instead=instead) if instead else ""
 
 
 def suggest_name(name: str, known: Iterable[str]) -> str:

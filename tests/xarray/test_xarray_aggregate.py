@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,29 @@ def test_errors() -> None:
         gs.xarray.aggregate(data, "season", axis=0)
     with pytest.raises(ValueError, match="by is empty"):
         gs.xarray.aggregate(data, [])
+
+
+UNKNOWN = {
+    "out": "; use the result, which is a new object; to change data in place, write data[...] = updates, or call",
+    "inplace": "; use data[...] = updates, which writes in place",
+    "skip_na": "; did you mean 'skipna'?",
+    "fillvalue": "; did you mean 'fill_value'?",
+    "tolerance": "; it takes data, by, func, skipna, fill_value, ddof, q, method, dx, dtype, num_threads",
+    "size": "; it takes data, by",
+}
+
+
+@pytest.mark.parametrize(("name", "advice"), UNKNOWN.items(), ids=UNKNOWN)
+@pytest.mark.parametrize("lazy", [False, True])
+def test_unknown_keywords_get_advice(name: str, advice: str, lazy: bool) -> None:
+    data = sample("float64", False)
+    if lazy:
+        pytest.importorskip("dask")
+        data = data.chunk()
+    with pytest.raises(
+        gs.OpTypeError, match=re.escape(f"xarray.aggregate() got an unexpected keyword argument '{name}'{advice}")
+    ):
+        gs.xarray.aggregate(data, "season", **{name: data})
 
 
 @pytest.mark.parametrize("lazy", [False, True])

@@ -94,8 +94,9 @@ def aggregate_dataset(
     """A statistic of every variable. ``keeps_place``: the groups are where their dimension was, as in a DataArray."""
     known = [name for name in names.NAMES if name not in (*names.RUNNING, "array", "argmin", "argmax")]
     function = names.find_function(_OP, func, known)
-    if reserved := {"axis", "size", "order"} & options.keys():
-        keyword_fault(_OP, min(reserved), _PARAMETERS)
+    for option in options:
+        if option not in _PARAMETERS:
+            keyword_fault(_OP, option, _PARAMETERS)
     if skipna is not None and not isinstance(skipna, bool | np.bool):
         flag_fault(_OP, "skipna", skipna)
     groups = Grouping(data, by)
