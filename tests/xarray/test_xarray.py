@@ -113,6 +113,54 @@ def test_indices_by_name() -> None:
     assert gsx.scatter(modes, {"mode": 1}, 0.0).sum() == DATA[0].sum()
 
 
+NEW_OBJECT = "; use the result, which is a new object; to change data in place, write data[...] = updates, or call an"
+UNKNOWN = {
+    "out": f"{NEW_OBJECT} array function such as gatherscatter.scatter_nd on data.values with out=data.values",
+    "inplace": "; use data[...] = updates, which writes in place: the result is a new object",
+    "copy": "; use the call without it: the result is a new object",
+    "tolerances": "; did you mean 'tolerance'?",
+    "methods": "; did you mean 'method'?",
+    "where": "; use indices of the chosen places",
+}
+
+
+@pytest.mark.parametrize("data", [DATA, DATA.to_dataset()], ids=["array", "dataset"])
+@pytest.mark.parametrize(("name", "advice"), UNKNOWN.items(), ids=UNKNOWN)
+def test_unknown_keywords_get_advice(name: str, advice: str, data: Any) -> None:
+    given = {name: DATA.values}
+    calls = {
+        "gather": [lambda: gsx.gather(data, WHERE, **given), lambda: gsx.gather(data, **WHERE, **given)],
+        "scatter": [
+            lambda: gsx.scatter(data, WHERE, 1.0, **given),
+            lambda: gsx.scatter(data, updates=1.0, **WHERE, **given),
+        ],
+    }
+    for function, (first, second) in calls.items():
+        text = f"xarray.{function}() got an unexpected keyword argument '{name}'{advice}"
+        for call in (first, second):
+            with pytest.raises(OpTypeError, match=re.escape(text)) as caught:
+                call()
+            assert caught.value.input == name
+
+
+def test_an_unknown_keyword_next_to_indices_is_not_an_index() -> None:
+    with pytest.raises(OpTypeError, match=r"unexpected keyword argument 'reduce'; did you mean 'reduction'\?"):
+        gsx.scatter(DATA, WHERE, 1.0, reduce="add")
+    takes = "'missing_dims'; it takes data, indices, mode, method, tolerance$"
+    with pytest.raises(OpTypeError, match=rf"^xarray\.gather\(\) got an unexpected keyword argument {takes}"):
+        gsx.gather(DATA, WHERE, missing_dims="ignore")
+
+
+def test_a_dimension_can_have_any_name() -> None:
+    data = DATA.rename(t="out", y="where", x="methods")
+    found = gsx.gather(data, out=1, where=[0, 2], methods=[3])
+    xr.testing.assert_identical(found, data.isel(out=1, where=[0, 2], methods=[3]))
+    with pytest.raises(ValueError, match=r"there is no 'method_'; did you mean 'methods'\?"):
+        gsx.gather(data, method_=1)
+    with pytest.raises(ValueError, match=r"for the dimensions of data, 't', 'y', 'x'; there is no 'z'$"):
+        gsx.gather(DATA, z=1)
+
+
 def test_an_array_without_names_has_the_last_dimensions() -> None:
     box = np.arange(12.0).reshape(3, 4)
     xr.testing.assert_identical(

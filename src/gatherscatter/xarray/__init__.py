@@ -7,7 +7,8 @@ or of Dask. They need the ``xarray`` extra.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import inspect
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,7 +22,7 @@ with require("xarray", text="gatherscatter.xarray needs the 'xarray' extra", ins
     import xarray as xr
 
 from gatherscatter.xarray.places import NamedPlaces, add_coordinates, check_labels
-from gatherscatter.xarray.positions import Lookup, Positions, find_positions, read_indices
+from gatherscatter.xarray.positions import Positions, find_positions, make_lookups, read_indices
 from gatherscatter.xarray.statistics import aggregate_dataset
 
 __all__ = ["aggregate", "gather", "scatter"]
@@ -36,7 +37,7 @@ def gather(
     indices: Mapping[Hashable, Any] | None = None,
     *,
     mode: str = "raise",
-    method: str | None = None,
+    method: str | Mapping[Hashable, str | None] | None = None,
     tolerance: Any = None,
     **indices_by_name: Any,
 ) -> Data:
@@ -58,11 +59,13 @@ def gather(
         What happens for an index that is out of range; see `gatherscatter.gather_nd`. Coordinates are those of the
         places that are read. With 'fill', values are 0, and coordinates are missing as after
         `xarray.DataArray.reindex`.
-    method : {None, 'exact', 'nearest', 'pad', 'ffill', 'backfill', 'bfill'}
+    method : {None, 'exact', 'nearest', 'pad', 'ffill', 'backfill', 'bfill'}, or a mapping from dimensions to these
         None: indices are positions. Otherwise they are labels of coordinates: numbers, times or text. The method then
-        selects the labels that match, as in `xarray.DataArray.sel`. A missing label is an index out of range.
-    tolerance : number or timedelta, optional
-        The largest distance between a label and its match.
+        selects the labels that match, as in `xarray.DataArray.sel`. A missing label is an index out of range. With a
+        mapping, each dimension has its own method. A dimension that the mapping lacks has None.
+    tolerance : number or timedelta, or a mapping from dimensions to these, optional
+        The largest distance between a label and its match. It needs an inexact method. With a mapping, a dimension
+        that it lacks has no tolerance.
     **indices_by_name : the indices as keyword arguments, instead of ``indices``
         A dimension that has the name of another parameter must be in ``indices``.
 
@@ -77,9 +80,12 @@ def gather(
     IndexError
         An index is out of range, or a label is missing.
     ValueError
-        A dimension does not exist or has no labels. Sizes or coordinates of indices conflict.
+        A dimension does not exist or has no labels. ``method`` or ``tolerance`` has a dimension that is not indexed, or
+        a value that is not valid. Sizes or coordinates of indices conflict.
     TypeError
-        Indices are not integers, and ``method`` is not given.
+        Indices are not integers, and ``method`` is not given. A keyword argument is unknown.
+    MemoryError
+        There is not enough memory for the result. The message names the dimensions of the indices if they differ.
 
     Source: ``xarray.DataArray.isel`` and ``xarray.DataArray.sel``; `gatherscatter.gather_nd`.
 
@@ -92,17 +98,24 @@ def gather(
     >>> gs.xarray.gather(heights, x=[11, 28], method="nearest").values
     array([[0., 2.],
            [3., 5.]])
+
+    Positions along one dimension, and labels along another:
+
+    >>> near = xr.DataArray([29, 12, 18], dims="station")
+    >>> gs.xarray.gather(heights, y=station, x=near, method={"x": "nearest"}, tolerance={"x": 2}).values
+    array([2., 3., 4.])
     """
-    lookup = Lookup("xarray.gather", mode, method, tolerance)
-    lookup.check(scatter=False)
-    dataset = _as_dataset(lookup.op, data)
-    positions = find_positions(lookup, dataset, read_indices(lookup.op, indices, indices_by_name))
+    op = "xarray.gather"
+    dataset = _as_dataset(op, data)
+    given = read_indices(op, dataset, indices, indices_by_name, _parameters(gather))
+    lookups = make_lookups(op, given, mode, method, tolerance, scatter=False)
+    positions = find_positions(lookups, dataset, given)
     fill = mode == "fill"
     found = {
-        name: NamedPlaces(lookup.op, variable, positions).gather(mode="fill" if fill else "raise")
+        name: NamedPlaces(op, variable, positions).gather(mode="fill" if fill else "raise")
         for name, variable in _variables(dataset).items()
     }
-    return _as_given(add_coordinates(lookup.op, found, dataset, positions, fill=fill), data)
+    return _as_given(add_coordinates(op, found, dataset, positions, fill=fill), data)
 
 
 def scatter(
@@ -114,7 +127,7 @@ def scatter(
     include_self: bool = True,
     accumulate: str = "step",
     mode: str = "raise",
-    method: str | None = None,
+    method: str | Mapping[Hashable, str | None] | None = None,
     tolerance: Any = None,
     skipna: bool = False,
     **indices_by_name: Any,
@@ -148,7 +161,7 @@ def scatter(
     ------
     IndexError
         An index is out of range, or a label is missing. Nothing is written.
-    ValueError, TypeError
+    ValueError, TypeError, MemoryError
         The errors of `gather`. Names, sizes, labels or types of updates do not fit.
 
     Source: `gatherscatter.scatter_nd`; for ``skipna`` the reductions of xarray.
@@ -163,16 +176,17 @@ def scatter(
     array([[0., 0., 1.],
            [2., 0., 0.]])
     """
-    lookup = Lookup("xarray.scatter", mode, method, tolerance)
-    lookup.check(scatter=True)
+    op = "xarray.scatter"
     if not isinstance(skipna, bool | np.bool):
-        flag_fault(lookup.op, "skipna", skipna)
-    dataset = _as_dataset(lookup.op, data)
+        flag_fault(op, "skipna", skipna)
+    dataset = _as_dataset(op, data)
     if updates is None:
-        text = f"{lookup.op}: updates is missing; with indices as keyword arguments, write updates=..."
-        raise OpTypeError(text, op=lookup.op, input="updates")
-    positions = find_positions(lookup, dataset, read_indices(lookup.op, indices, indices_by_name))
-    check_labels(lookup.op, dataset, positions, updates)
+        text = f"{op}: updates is missing; with indices as keyword arguments, write updates=..."
+        raise OpTypeError(text, op=op, input="updates")
+    given = read_indices(op, dataset, indices, indices_by_name, _parameters(scatter))
+    lookups = make_lookups(op, given, mode, method, tolerance, scatter=True)
+    positions = find_positions(lookups, dataset, given)
+    check_labels(op, dataset, positions, updates)
     options = {
         "reduction": reduction,
         "include_self": include_self,
@@ -180,12 +194,12 @@ def scatter(
         "mode": "drop" if mode == "drop" or skipna else "raise",
     }
     written = {}
-    for name, given in _updates_by_variable(lookup.op, data, dataset, updates, positions).items():
+    for name, chosen in _updates_by_variable(op, data, dataset, updates, positions).items():
         try:
-            written[name] = _scatter_variable(lookup.op, dataset[name].variable, positions, given, skipna, options)
+            written[name] = _scatter_variable(op, dataset[name].variable, positions, chosen, skipna, options)
         except OpError as error:
-            error.args = (f"{lookup.op}: {str(error).removeprefix(f'{error.op}: ')}",)
-            error.op = lookup.op
+            error.args = (f"{op}: {str(error).removeprefix(f'{error.op}: ')}",)
+            error.op = op
             if name != _VALUES:
                 error.add_note(f"in the variable {name!r}")
             raise
@@ -218,7 +232,7 @@ def aggregate(
         default, all functions except 'any' and 'all' skip them. 'any' and 'all' skip them with True.
     fill_value : number, optional
         The result of a combination of labels without values; see `gatherscatter.aggregate`.
-    **options : ``ddof``, ``q``, ``method``, ``dx``, ``num_threads``; see `gatherscatter.aggregate`
+    **options : ``ddof``, ``q``, ``method``, ``dx``, ``dtype``, ``num_threads``; see `gatherscatter.aggregate`
 
     Returns
     -------
@@ -247,6 +261,11 @@ def aggregate(
     dataset = _as_dataset("xarray.aggregate", data)
     keeps_place = isinstance(data, xr.DataArray)
     return _as_given(aggregate_dataset(dataset, by, func, skipna, fill_value, keeps_place, options), data)
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    """Return the names of the parameters of a function, without the last, which takes all other keyword arguments."""
+    return [*inspect.signature(function).parameters][:-1]
 
 
 def _scatter_variable(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -20,9 +20,11 @@ from gatherscatter.errors import (
     OpKeyValueError,
     OpTypeError,
     OpValueError,
+    keyword_fault,
     make_choice_error,
     raise_index_error,
 )
+from gatherscatter.suggestions import find_similar, name_candidates, suggest_instead
 
 METHODS = ("exact", "nearest", "pad", "ffill", "backfill", "bfill")
 
@@ -32,7 +34,7 @@ Positions = dict[Hashable, xr.DataArray]
 
 @dataclass(frozen=True)
 class Lookup:
-    """The rules for reading indices. `gather` and `scatter` describe the parameters.
+    """The rules for reading the index of a dimension. `gather` and `scatter` describe the parameters.
 
     Attributes
     ----------
@@ -44,8 +46,11 @@ class Lookup:
     method: str | None
     tolerance: Any
 
-    def check(self, *, scatter: bool) -> None:
-        """Raise TypeError or ValueError for a value that is not valid, or that conflicts with another value."""
+    def check(self, name: Hashable, *, scatter: bool) -> None:
+        """Raise TypeError or ValueError for a value that is not valid, or that conflicts with another value.
+
+        ``name`` is the dimension.
+        """
         if self.mode not in MODES[scatter]:
             raise make_choice_error(self.op, "mode", self.mode, MODES[scatter])
         if self.method is not None and self.method not in METHODS:
@@ -54,38 +59,97 @@ class Lookup:
             text = f"{self.op}: mode {self.mode!r} is for positions; with labels give 'raise' or {MODES[scatter][-1]!r}"
             raise OpValueError(text, op=self.op, input="mode")
         if self.tolerance is not None and self.method in (None, "exact"):
-            text = f"{self.op}: tolerance needs an inexact method, such as 'nearest'"
-            raise OpValueError(text, op=self.op, input="tolerance")
+            text = (
+                f"{self.op}: tolerance needs an inexact method, such as 'nearest'; the method of dimension {name!r} is"
+            )
+            raise OpValueError(f"{text} {self.method!r}", op=self.op, input="tolerance")
 
 
-def read_indices(op: str, indices: Any, by_name: Mapping[Any, Any]) -> Mapping[Hashable, Any]:
-    """Return the indices of a call, from a mapping or from keyword arguments."""
+def make_lookups(
+    op: str,
+    indices: Mapping[Hashable, Any],
+    mode: str,
+    method: str | Mapping[Hashable, str | None] | None,
+    tolerance: Any,
+    *,
+    scatter: bool,
+) -> dict[Hashable, Lookup]:
+    """Return the checked rules of each indexed dimension. Dimensions that a mapping lacks have the default, None."""
+
+    def find(parameter: str, given: Any, name: Hashable) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        for dim in given:
+            if dim not in indices:
+                text = (
+                    f"{op}: {parameter} is for the indexed dimensions, {', '.join(map(repr, indices))}; {dim!r} is not"
+                )
+                raise OpValueError(f"{text} one of them{suggest_similar(dim, indices)}", op=op, input=parameter)
+        return given.get(name)
+
+    lookups = {}
+    for name in indices:
+        lookups[name] = Lookup(op, mode, find("method", method, name), find("tolerance", tolerance, name))
+        lookups[name].check(name, scatter=scatter)
+    return lookups
+
+
+def read_indices(
+    op: str, data: xr.Dataset, indices: Any, by_name: Mapping[Any, Any], parameters: Iterable[str]
+) -> Mapping[Hashable, Any]:
+    """Return the indices of a call, from a mapping or from keyword arguments.
+
+    ``parameters`` are those of the function. A keyword argument that is similar to one of them is not an index.
+
+    Raises
+    ------
+    TypeError
+        The indices are not a mapping, or a keyword argument is unknown.
+    ValueError
+        A dimension does not exist, or there are no indices.
+    """
     if not isinstance(indices, Mapping | None):
         text = f"{op}: indices must be a mapping from dimensions to indices, not {type(indices).__name__}"
         raise OpTypeError(f"{text}; or give each index as a keyword argument", op=op, input="indices")
+    known = list(parameters)
+    for name in by_name:
+        if name in data.dims:
+            continue
+        is_option = find_similar(name, known) or suggest_instead(name, op)
+        if indices or (is_option and not suggest_similar(name, data.dims)):
+            keyword_fault(op, name, known)
     if indices and by_name:
         raise OpValueError(f"{op}: give indices as a mapping or as keyword arguments, not both", op=op, input="indices")
-    return indices or by_name
+    given = indices or by_name
+    unknown = [name for name in given if name not in data.dims]
+    if unknown or not given:
+        which = f"there is no {unknown[0]!r}{suggest_similar(unknown[0], data.dims)}" if unknown else "none is given"
+        text = f"{op}: indices are for the dimensions of data, {', '.join(map(repr, data.dims))}; {which}"
+        raise OpValueError(text, op=op, input="indices")
+    return given
 
 
-def find_positions(lookup: Lookup, data: xr.Dataset, indices: Mapping[Hashable, Any]) -> Positions:
-    """Return the positions that indices or labels name along dimensions of data.
+def suggest_similar(name: Hashable, dims: Iterable[Hashable]) -> str:
+    """Return the end of an error about an unknown dimension, or "" if none has a similar name."""
+    known = [dim for dim in dims if isinstance(dim, str)]
+    return name_candidates(map(repr, find_similar(name, known)[:1])) if isinstance(name, str) else ""
+
+
+def find_positions(lookups: Mapping[Hashable, Lookup], data: xr.Dataset, indices: Mapping[Hashable, Any]) -> Positions:
+    """Return the positions that indices or labels name along dimensions of data. ``lookups`` has the rules of each.
 
     Raises
     ------
     IndexError
         An index is out of range, or a label is missing. Lazy indices raise it when they are computed.
     TypeError, ValueError
-        A dimension does not exist or has no labels, or the type or shape of an index does not fit.
+        A dimension has no labels, or the type or shape of an index does not fit.
     """
-    unknown = [name for name in indices if name not in data.dims]
-    if unknown or not indices:
-        which = f"there is no {unknown[0]!r}" if unknown else "none is given"
-        text = f"{lookup.op}: indices are for the dimensions of data, {', '.join(map(repr, data.dims))}; {which}"
-        raise OpValueError(text, op=lookup.op, input="indices")
-    found = {name: _Dimension(lookup, name, data.sizes[name], _labels(lookup, data, name)) for name in indices}
-    positions = {name: dimension.find(indices[name]) for name, dimension in found.items()}
-    replaced = {*data.data_vars} | ({*indices} if lookup.method else set())
+    positions = {
+        name: _Dimension(lookup, name, data.sizes[name], _labels(lookup, data, name)).find(indices[name])
+        for name, lookup in lookups.items()
+    }
+    replaced = {*data.data_vars} | {name for name, lookup in lookups.items() if lookup.method}
     return {name: one.drop_vars(replaced & {*one.coords}) for name, one in positions.items()}
 
 
