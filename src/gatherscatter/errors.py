@@ -8,7 +8,7 @@ import re
 import reprlib
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from itertools import zip_longest
@@ -217,17 +217,57 @@ def check_size(
     if size <= _LARGE:
         return
     array = np.asarray(values.cpu() if hasattr(values, "cpu") else values)
-    cause = _name_deciding_value(name, array, parameter)
-    try:
-        np.empty(size, np.uint8)  # it is not written, so it takes no memory
-    except (MemoryError, OverflowError, ValueError):
-        raise make_error("result_memory", op, result=describe_size(shape, dtype), cause=cause) from None
+    facts = {"result": describe_size(shape, dtype), "cause": _name_deciding_value(name, array, parameter)}
+    if not _can_allocate(size):
+        raise make_error("result_memory", op, **facts)
     if size > _MANY * input_bytes:
-        text = format_sentence("parts", "large_result", op=op, result=describe_size(shape, dtype), cause=cause)
-        warnings.warn(text, RuntimeWarning, stacklevel=count_own_frames() + 1)
+        _warn(format_sentence("parts", "large_result", op=op, **facts))
+
+
+def check_places(
+    op: str, shape: Coordinates, dtype: Any, new_bytes: int, input_bytes: int, dims: Mapping[Hashable, object]
+) -> None:
+    """Check the size of the places that indices with named dimensions read or write.
+
+    ``shape`` and ``dtype`` are those of their values. The call allocates ``new_bytes``. ``dims`` are the dimensions of
+    each index, if no dimension is common to all.
+
+    Raises
+    ------
+    MemoryError
+        The new bytes can't be allocated.
+
+    Warns
+    -----
+    RuntimeWarning
+        The values or the new bytes are more than 1 GiB, and more than 1000 times the memory of the inputs.
+    """
+    size = max(math.prod(shape) * dtype.itemsize, new_bytes)
+    if size <= _LARGE:
+        return
+    listed = ", ".join(f"{name!r} has {each}" for name, each in dims.items())
+    cause = format_sentence("parts", "no_common_dimension", dims=listed, first=next(iter(dims))) if dims else ""
+    facts = {"places": describe_size(shape, dtype), "cause": cause}
+    if not _can_allocate(new_bytes):
+        raise make_error("places_memory", op, **facts)
+    if size > _MANY * input_bytes:
+        _warn(format_sentence("parts", "large_places", op=op, **facts))
 
 
 _LARGE, _MANY = 1 << 30, 1000
+
+
+def _can_allocate(size: int) -> bool:
+    try:
+        np.empty(size, np.uint8)  # it is not written, so it takes no memory
+    except (MemoryError, OverflowError, ValueError):
+        return False
+    return True
+
+
+def _warn(text: str) -> None:
+    """Warn about the line of the caller of this package."""
+    warnings.warn(text, RuntimeWarning, stacklevel=count_own_frames() + 1)
 
 
 def count_own_frames() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ import xarray as xr
 from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.interop import DASK, kind_of
-from gatherscatter.errors import OpKeyValueError, OpValueError
+from gatherscatter.errors import OpKeyValueError, OpValueError, check_places
 from gatherscatter.xarray.positions import Positions
 
 
@@ -46,18 +47,22 @@ class NamedPlaces:
                     text = f"{op}: indices along {name!r} have {size} positions along {dim!r}, others {self.sizes[dim]}"
                     raise OpKeyValueError(text, op=op, input=str(name))
         self._named = named
+        given = {name: positions[name].dims for name in named if name in positions and positions[name].dims}
+        self._unpaired = {} if not given or set.intersection(*map(set, given.values())) else given
         self._box = {dim: self.sizes[dim] for dim in self.dims if dim not in self._rest}
 
     def gather(self, *, mode: str = "raise") -> xr.Variable:
         """Return the values at the places."""
         if not self._named:
             return self._variable
+        self._check_size()
         values = _core.gather_nd(self._rows(), self._tuples(), mode=mode)
         found = xr.Variable((*self._box, *self._rest), values, self._variable.attrs, self._variable.encoding)
         return found.transpose(*self.dims)
 
     def scatter(self, updates: xr.Variable, *, missing: xr.Variable | None = None, **options: Any) -> xr.Variable:
         """Return a copy of the variable with updates at the places, except for ``missing`` updates."""
+        self._check_size()
         slots = {**self._box, **{dim: self.sizes[dim] for dim in self._rest}}
         tuples = self._tuples(missing)
         written = _core.scatter_nd(self._rows(), tuples, _broadcast(updates, slots), **options)
@@ -80,6 +85,16 @@ class NamedPlaces:
                 text = f"updates have a dimension {dim!r} of size {size}; the dimensions must be among {self._known()}"
                 raise OpValueError(f"{self._op}: {text}", op=self._op, input="updates")
         return made
+
+    def _check_size(self) -> None:
+        """Check the memory for the places, before a lack of it fails elsewhere. Lazy arrays take none."""
+        shape, dtype = tuple(self.sizes[dim] for dim in self.dims), self._variable.dtype
+        lazy_tuples = any(one.chunks is not None for one in self._named.values())
+        new = 0 if lazy_tuples else math.prod(self._box.values()) * len(self._named) * 8  # index tuples of int64
+        if not lazy_tuples and self._variable.chunks is None:
+            new += math.prod(shape) * dtype.itemsize
+        inputs = self._variable.nbytes + sum(one.nbytes for one in self._named.values())
+        check_places(self._op, shape, dtype, new, inputs, self._unpaired)
 
     def _known(self) -> str:
         return ", ".join(f"{dim!r}: {self.sizes[dim]}" for dim in self.dims)
