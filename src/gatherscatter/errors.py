@@ -22,6 +22,9 @@ from gatherscatter.pieces import concatenate_lines, extremes, make_contiguous, p
 from gatherscatter.sentences import format_sentence, read_sentences
 from gatherscatter.suggestions import suggest_choice, suggest_instead, suggest_other_choice, suggest_parameter
 
+CONVERTED_NEGATIVE = 0x7FFFFFFF_7FFFFFFF
+"""The index that a converted model has in place of a negative one that its original refuses."""
+
 Coordinates = tuple[int, ...]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -153,24 +156,37 @@ def keyword_fault(function: str, keyword: str, known: Iterable[str]) -> NoReturn
 
 
 def with_call_errors(function: Function, op: str = "") -> Function:
-    """Decorate a function: it raises the errors of the core for unknown keyword arguments and a lack of memory.
+    """Decorate a function: it raises the errors of the core for wrong arguments and a lack of memory.
 
     ``op`` is its name in these errors, if it is not that of the function.
     """
-    parameters, op = list(inspect.signature(function).parameters), op or function.__name__
-    known = frozenset(parameters)
+    signature, op = inspect.signature(function).parameters, op or function.__name__
+    parameters, known = list(signature), frozenset(signature)
+    by_name = [name for name, one in signature.items() if one.kind == inspect.Parameter.KEYWORD_ONLY]
+    takes_any = any(one.kind == inspect.Parameter.VAR_POSITIONAL for one in signature.values())
+    most = math.inf if takes_any else len(parameters) - len(by_name)
 
     @wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
         if keywords and not known.issuperset(keywords):
             unknown = next(keyword for keyword in keywords if keyword not in known)
             keyword_fault(op, unknown, [name for name in parameters if name != "self"])
+        if len(arguments) > most:
+            _refuse_positional(op, len(arguments), [name for name in parameters if name not in by_name], by_name)
         try:
             return function(*arguments, **keywords)
         except MemoryError as error:
             name_memory_error(op, error)
 
     return cast(Function, call)
+
+
+def _refuse_positional(op: str, count: int, names: list[str], by_name: list[str]) -> NoReturn:
+    """Raise the error about too many positional arguments."""
+    own = len(names) - ("self" in names)
+    advice = format_sentence("parts", "by_name", names=", ".join(by_name)) if by_name else ""
+    advice = format_sentence("parts", "key_in_brackets") if op == "at" else advice
+    raise make_error("positional", op, most=own, count=count - ("self" in names), advice=advice)
 
 
 def name_memory_error(op: str, error: MemoryError) -> NoReturn:
@@ -375,6 +391,8 @@ def shape_fault(
         advice = format_sentence("parts", "one_tuple", k=k)
     elif fault == "tuple_length" and len(indices) == 2 and batch_dims == 0 and indices[0] == rank:
         advice = format_sentence("parts", "transposed")
+    elif fault in ("same_rank", "indices_shape"):
+        advice = advise_off_axis(data, indices, axis, gathers=updates is None)
     else:
         advice = ""
     raise make_error(
@@ -418,6 +436,26 @@ def list_shapes(data: Coordinates, indices: Coordinates, updates: Coordinates | 
 def _can_be_broadcast(shape: Coordinates, target: Coordinates) -> bool:
     pairs = zip(reversed(shape), reversed(target), strict=False)
     return len(shape) <= len(target) and all(n in (1, wanted) for n, wanted in pairs)
+
+
+def advise_off_axis(data: Coordinates, indices: Coordinates, axis: int, *, gathers: bool = True) -> str:
+    """Return the end of an error about indices for single elements whose shape differs from data's off the axis."""
+    if not -len(data) <= axis < len(data):
+        return ""
+    axis %= len(data)
+    if indices == data[:axis] + data[axis + 1 :]:
+        place = "indices[..., None]" if axis == len(data) - 1 else f"indices[{':, ' * axis}None]"
+        return format_sentence("parts", "dropped_axis", axis=axis, place=place)
+    if len(indices) > len(data):
+        return ""
+    padded = (1,) * (len(data) - len(indices)) + indices
+    wanted = (*data[:axis], padded[axis], *data[axis + 1 :])
+    if _can_be_broadcast(padded, wanted):
+        return format_sentence("parts", "broadcast_indices", shape=wanted)
+    wanted = (*padded[:axis], data[axis], *padded[axis + 1 :])
+    return (
+        format_sentence("parts", "broadcast_data", shape=wanted) if gathers and _can_be_broadcast(data, wanted) else ""
+    )
 
 
 def _is_one_tuple(
@@ -617,6 +655,8 @@ def _raise_index_error(
     chunk: Coordinates = (),
 ) -> NoReturn:
     low, high = allowed
+    if bad.values[0] == CONVERTED_NEGATIVE:
+        hint = format_sentence("hints", "converted_negative")
     places = [tuple(int(c) for c in np.unravel_index(p, indices.shape)) for p in bad.positions]
     if start is not None:
         places = [tuple(map(sum, zip_longest(place, start, fillvalue=0))) for place in places]

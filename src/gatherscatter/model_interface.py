@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -33,6 +34,25 @@ class Model(Protocol):
     ) -> dict[str, np.ndarray]:
         """Run the graph. ``progress`` is called with a description before every top-level node."""
         ...
+
+
+def check_model(model: object, *, kinds: str = "a path, bytes or a ModelProto") -> None:
+    """Refuse an object of another library that is not one of the kinds of models that are read."""
+    if isinstance(model, str | os.PathLike) or hasattr(model, "SerializeToString"):
+        return
+    if isinstance(model, bytes) and "bytes" in kinds:
+        return
+    package = type(model).__module__.partition(".")[0]
+    name = type(model).__name__ if package == "builtins" else f"{package}.{type(model).__name__}"
+    raise ModelError(f"the model must be {kinds}, not {name}{_INSTEAD.get(package, '')}")
+
+
+_INSTEAD = {
+    "openvino": "; write it with openvino.save_model(model, 'model.xml'), and give this path",
+    "torch": "; export it with torch.onnx.export(model, arguments, 'model.onnx'), and give this path",
+    "jax": "; export it to ONNX, and give the path of the file",
+    "onnxruntime": "; give the path of the file that it was made from",
+}
 
 
 def name_inputs(

@@ -75,7 +75,7 @@ def suggest_parameter(name: str, known: Iterable[str]) -> str:
 def suggest_instead(name: str, function: str = "") -> str:
     """Return the end of an error about a parameter of other libraries that no parameter here replaces, or "".
 
-    ``function`` is the name of the function in the error. Those of some modules have their own advice.
+    ``function`` is the name of the function in the error. Some functions and modules have their own advice.
 
     >>> suggest_instead("dtype")
     '; use astype on the result or on data'
@@ -83,7 +83,8 @@ def suggest_instead(name: str, function: str = "") -> str:
     '; use the call without it: the result is a new object'
     """
     others = read_sentences()["other_parameters"]
-    instead = others.get(f"{function.rpartition('.')[0]}.{name}", others.get(name))
+    owners = (function, function.rpartition(".")[0])
+    instead = next((others[key] for owner in owners if (key := f"{owner}.{name}") in others), others.get(name))
     return format_sentence("parts", "use_instead", instead=instead) if instead else ""
 
 

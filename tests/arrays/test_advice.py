@@ -1,9 +1,12 @@
-"""The advice of errors about refused objects, followed to the letter on cases at the edge."""
+"""The advice of errors about arrays, followed to the letter on cases at the edge."""
 
 from __future__ import annotations
 
 import importlib
+import itertools
+import math
 import re
+from datetime import date
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -312,3 +315,89 @@ def test_the_advice_gives_the_right_numbers(case: Case) -> None:
     names[case.name] = eval(case.example, names)  # an iterator can be used only once
     found = eval(use.replace("{}", advice), names)
     np.testing.assert_array_equal(np.asarray(found), case.expected)
+
+
+def followed(error: str, pattern: str, **names: Any) -> Any:
+    """Evaluate the advice in an error."""
+    found = re.search(pattern, error)
+    assert found, error
+    values = {"np": np, "broadcast_to": np.broadcast_to, "itertools": itertools} | names
+    return [eval(each, values) for each in found.groups()]
+
+
+DAY = np.timedelta64(1, "D")
+LABELS = {
+    "text": ["b", "a", "b"],
+    "wide text": np.array(["b", "a", "b"], np.dtypes.StringDType()),
+    "objects": np.array(["b", "a", "b"], object),
+    "floats": [2.5, -np.inf, 2.5],
+    "dates": np.datetime64("2026-01-01") + np.array([DAY, -DAY, DAY]),
+    "dates of Python": [date(2026, 1, 2), date(2026, 1, 1), date(2026, 1, 2)],
+    "complex numbers": [2j, 1j, 2j],
+}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_labels_that_are_no_numbers(kind: str) -> None:
+    calls = {
+        "group_idx": lambda labels: gs.aggregate(labels, TABLE),
+        "segment_ids": lambda labels: gs.gather_reduce(TABLE, segment_ids=labels),
+    }
+    for name, call in calls.items():
+        with pytest.raises(gs.OpTypeError) as caught:
+            call(LABELS[kind])
+        (numbers,) = followed(str(caught.value), r"number the labels with (np\.unique.*)$", **{name: LABELS[kind]})
+        assert call(numbers).tolist() == [10, 101]
+
+
+@pytest.mark.parametrize("lists", [[[0], [], [1, 2], []], [[], [2]], [[0, 1], [2], []]])
+@pytest.mark.parametrize("kind", [list, "array of lists", "array of arrays"])
+def test_lists_of_different_lengths(lists: list[list[int]], kind: Any) -> None:
+    indices: Any = lists
+    if kind is not list:
+        indices = np.empty(len(lists), object)
+        indices[:] = lists if kind == "array of lists" else [np.array(each, int) for each in lists]
+    with pytest.raises(gs.OpError) as caught:
+        gs.gather_reduce(TABLE, indices)
+    flat, indptr = followed(str(caught.value), r"pass (list\(.*\)) and indptr=(np.*)$", indices=indices)
+    assert gs.gather_reduce(TABLE, flat, indptr=indptr).tolist() == [TABLE[each].sum() for each in lists]
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -2])
+@pytest.mark.parametrize("arrays", ["gs.gather_elements", "gs.onnx.GatherElements", "gs.openvino.GatherElements"])
+def test_positions_along_an_axis(axis: int, arrays: str) -> None:
+    data = np.random.default_rng(0).permutation(24).reshape(2, 3, 4)
+    indices = data.argmax(axis)
+    with pytest.raises(gs.OpValueError) as caught:
+        eval(arrays)(data, indices, axis=axis)
+    (indices,) = followed(str(caught.value), r"pass (indices\[.*\]) \(", indices=indices)
+    np.testing.assert_array_equal(eval(arrays)(data, indices, axis=axis), data.max(axis, keepdims=True))
+
+
+@pytest.mark.parametrize(
+    ("data", "indices", "axis"), [((3, 4), (2,), 1), ((1, 4), (3, 2), 1), ((2, 3, 4), (3, 5), -1), ((4, 1), (2, 3), 0)]
+)
+def test_shapes_that_numpy_would_broadcast(data: tuple[int, ...], indices: tuple[int, ...], axis: int) -> None:
+    """`numpy.take_along_axis` broadcasts arrays of equal rank."""
+    given = {"data": np.arange(math.prod(data)).reshape(data), "indices": np.ones(indices, int)}
+    with pytest.raises(gs.OpValueError) as caught:
+        gs.gather_elements(**given, axis=axis)
+    found = re.search(r"pass broadcast_to\((\w+),", str(caught.value))
+    assert found
+    (changed,) = followed(str(caught.value), r"pass (broadcast_to\(.*?\)\)) of NumPy", **given)
+    by_numpy = given["indices"].reshape((1,) * (len(data) - len(indices)) + indices)
+    expected = np.take_along_axis(given["data"], by_numpy, axis)
+    np.testing.assert_array_equal(gs.gather_elements(**given | {found[1]: changed}, axis=axis), expected)
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_nested_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    for layout in (torch.strided, torch.jagged):
+        lists = [torch.tensor([0]), torch.tensor([], dtype=torch.int64), torch.tensor([1, 2])]
+        indices = torch.nested.nested_tensor(lists, layout=layout)
+        with pytest.raises(gs.OpTypeError) as caught:
+            gs.gather_reduce(torch.from_numpy(TABLE), indices)
+        pattern = r"use (torch\.cat.*), and for bags indptr=(.*)$"
+        flat, indptr = followed(str(caught.value), pattern, indices=indices, torch=torch)
+        assert gs.gather_reduce(torch.from_numpy(TABLE), flat, indptr=indptr).tolist() == [1, 0, 110]

@@ -141,8 +141,8 @@ FAULTS = {
     "data is a PyTorch tensor, but indices is a NumPy array; convert one": lambda: gs.gather(torch.ones(3), NUMPY_ROWS),
     "indices is a PyTorch tensor, but data is a NumPy array": lambda: gs.gather(np.ones(3), ROWS),
     "data is a JAX array, but indices is a PyTorch tensor": lambda: gs.gather(jnp.ones(3), ROWS),
-    "data has a gradient, which would be lost; use data.detach(), or gatherscatter.torch.gather without out=": lambda: gs.gather(
-        torch.ones(3, requires_grad=True), ROWS
+    "data has a gradient, which would be lost; use data.detach(), or gatherscatter.torch.gather without out=": lambda: (
+        gs.gather(torch.ones(3, requires_grad=True), ROWS)
     ),
     "data is a sparse tensor; use data.to_dense()": lambda: gs.gather(torch.eye(3).to_sparse(), ROWS),
     "data is on the meta device": lambda: gs.gather(torch.ones(3, device="meta"), ROWS),

@@ -186,10 +186,53 @@ HABITS: dict[str, Callable[[], Any]] = {
     "indices must be integers, not float64; indices[1] is 0.5": lambda: gs.gather(X, [0.0, 0.5]),
     "if each row holds the indices of one axis, pass indices.T": lambda: gs.gather_nd(X, np.zeros((2, 3), int)),
     "pass by name: batch_dims, mode, out, num_threads": lambda: gs.gather_nd(X, [[0]], 1),
+    "not 'edge'; did you mean 'clip'?": lambda: gs.gather(X, [0], mode="edge"),
+    "not 'circular'; did you mean 'wrap'?": lambda: gs.gather(X, [0], mode="circular"),
+    "size must be an integer, not 0.25; did you mean q=0.25?": lambda: gs.aggregate(
+        [0, 1], [1.0, 2.0], "quantile", 0.25
+    ),
+    "is out of range for 1 groups (valid: 0..0); did you mean ddof=1?": lambda: gs.aggregate(
+        [0, 1], [1.0, 2.0], "std", 1
+    ),
+    "use a function with the prefix 'nan', as in 'nanmean'": lambda: gs.aggregate([0], [1.0], "mean", skipna=True),
+    "did you mean 'a'?": lambda: gs.aggregate([0], values=[1.0]),
+    "must return one number for the values of a group, not an array of shape (2,); func='array' gives": lambda: (
+        gs.aggregate([0, 0], [1.0, 2.0], lambda values: values * 2)
+    ),
+    "at() takes at most 1 positional arguments (2 given); write at(data)[key]": lambda: gs.at(X, [0]),
+    "prepare() takes at most 2 positional arguments (3 given); pass by name: axis": lambda: gs.prepare([0], 4, 0),
+    "can't be stored in data of type bool; pass False": lambda: gs.at(X > 0)[0].set(0),
+    "can't be stored in data of type bool; they are 0 and 1: pass them as bool": lambda: gs.scatter_update(
+        X > 0, [0], [[1, 0, 1]]
+    ),
+    "aggregate: 1099511627776 x 1099511627776 x 1099511627776 groups do not fit in memory": lambda: gs.aggregate(
+        [[0], [0], [0]], [1.0], size=(2**40,) * 3
+    ),
+    "aggregate: 100000000000000000...0000000000000000000 groups": lambda: gs.aggregate([0], [1.0], size=10**40),
+    "; use the functions of gatherscatter.torch with the indices": lambda: _transformed(gs.prepare([0], 4).gather),
+    "gather_tree: step_ids can't be taken from PyTorch": lambda: _transformed(
+        lambda steps: gs.gather_tree(steps[None], steps[None], [1], 0)
+    ),
+    "call this outside of transformed and traced code": lambda: _transformed(lambda x: gs.tensor_scatter(x[None], x)),
+    "; use jax.vjp, jax.grad or jax.jacrev": lambda: _jvp("jax", "jax"),
+    "; use torch.func.vjp, torch.func.grad or torch.func.jacrev": lambda: _jvp("torch.func", "torch"),
     "pass inputs by position, not by name": lambda: gs.op("onnx.Gather")(data=X, indices=[0]),
 }
 
 
+def _transformed(function: Callable[[Any], Any]) -> Any:
+    torch = pytest.importorskip("torch")
+    return torch.vmap(function)(_torch(np.zeros((2, 4, 3))))
+
+
+def _jvp(place: str, name: str) -> Any:
+    module, functions = (pytest.importorskip(each) for each in (place, f"gatherscatter.{name}"))
+    x = _torch(X) if name == "torch" else X
+    index = _torch([0]) if name == "torch" else np.array([0])
+    return module.jvp(lambda x: functions.scatter_update(x, index, x[:1], reduction="add"), (x,), (x,))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")
 @pytest.mark.parametrize("text", HABITS)
 def test_habits_of_other_libraries(text: str) -> None:
     with pytest.raises((TypeError, ValueError, IndexError)) as caught:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import gatherscatter as gs
 from gatherscatter import oracle
+from gatherscatter.doctor import examine, fix
 from gatherscatter.model_interface import ModelError
 from gatherscatter.openvino.element_types import from_dtype
 from gatherscatter.openvino.ir_write import IRWriter
@@ -452,8 +453,25 @@ def test_a_negative_index_stays_an_error_in_onnx(
     op: str, version: str, attributes: dict[str, int], tmp_path: Path
 ) -> None:
     model = gs.openvino.convert(gather_8(tmp_path, op, version, **attributes)).model
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match="has this number where an index is negative, which the original"):
         gs.run(model, [np.float32([5, 6]), np.array([1, -1], np.int32)])
+
+
+def test_models_of_other_libraries_are_named_with_the_way_to_a_file() -> None:
+    openvino, onnxruntime, torch = map(pytest.importorskip, ("openvino", "onnxruntime", "torch"))
+    graph = openvino.Model([], [], "empty")
+    compiled = openvino.Core().compile_model(openvino.Model([openvino.opset13.constant(1)], []), "CPU")
+    session = onnxruntime.InferenceSession(graph_model(GATHER.format(op="Gather", kind="int64")).SerializeToString())
+    for model, advice in {
+        graph: "not openvino.Model; write it with openvino.save_model",
+        compiled: "not openvino.CompiledModel; write it with openvino.save_model",
+        torch.nn.Linear(1, 1): "not torch.Linear; export it with torch.onnx.export",
+        session: "not onnxruntime.InferenceSession; give the path of the file",
+        3: "not int$",
+    }.items():
+        for call in (gs.models.load, examine, lambda model: fix(model, "fixed.onnx")):
+            with pytest.raises(ModelError, match=advice):
+                call(model)
 
 
 REFUSED = [

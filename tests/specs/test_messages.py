@@ -161,7 +161,8 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (
         lambda: gs.gather_elements(F85, [0]),
         ValueError,
-        "gather_elements: indices must have the same rank as data (2), not rank 1 (data (8, 5), indices (1,))",
+        "gather_elements: indices must have the same rank as data (2), not rank 1; nothing is broadcast: pass "
+        "broadcast_to(indices, (1, 5)) of NumPy, PyTorch or JAX (data (8, 5), indices (1,))",
     ),
     (
         lambda: gs.gather(F8, [0], out=np.zeros(2)),
@@ -178,7 +179,8 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (
         lambda: gs.gather(F8, [[1], [1, 2]]),
         ValueError,
-        "gather: indices can't be made an array: its nested lists have different lengths",
+        "gather: indices can't be made an array: its nested lists have different lengths; for bags, pass "
+        "list(itertools.chain(*indices)) and indptr=np.cumsum([0, *map(len, indices)])",
     ),
     (
         lambda: gs.scatter_nd(np.zeros(3, np.int32), [[0]], np.array([1.5])),

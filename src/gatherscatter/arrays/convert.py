@@ -330,7 +330,9 @@ def as_array(op: str, name: str, value: ArrayLike | None) -> np.ndarray:
     except OpError:
         raise
     except ValueError as error:
-        reason = "its nested lists have different lengths" if "inhomogeneous" in str(error) else error
+        is_ragged = "inhomogeneous" in str(error)
+        advice = format_sentence("parts", "ragged", input=name)
+        reason = f"its nested lists have different lengths{advice}" if is_ragged else error
         raise OpValueError(f"{op}: {name} can't be made an array: {reason}", op=op, input=name) from None
     except MemoryError:
         raise
@@ -409,6 +411,9 @@ def check_tuple(op: str, name: str, value: tuple[Any, ...], lists: bool = False)
     raise make_error("tuple_of_arrays", op, input=name, library=library)
 
 
+_LABELS = ("group_idx", "segment_ids")
+
+
 def _advise_integers(name: str, array: np.ndarray, others: Mapping[str, Any]) -> str:
     """Return the end of an error about indices of another type."""
     kind = array.dtype.kind
@@ -421,6 +426,10 @@ def _advise_integers(name: str, array: np.ndarray, others: Mapping[str, Any]) ->
     candidates = ((other, others.get(other)) for other in ("updates", "update", "data"))
     swapped = [other for other, value in candidates if isinstance(value, np.ndarray) and value.dtype.kind in "iu"]
     odd = _find_fraction(array) if kind == "f" else _find_element(array, _is_no_integer)
+    if odd is not None and kind == "O" and isinstance(array.flat[odd], list | tuple | np.ndarray):
+        return format_sentence("parts", "ragged", input=name)
+    if name in _LABELS and (odd is not None or kind in "cmM"):
+        return format_sentence("parts", "number_labels", input=name)
     if kind in "fOUST" and array.size and odd is None:
         sentence = "whole_or_swapped" if kind == "f" and swapped else "whole_numbers"
         return format_sentence("parts", sentence, input=name, other=swapped[0] if swapped else "")
@@ -547,6 +556,9 @@ def cast(
         odd = _find_element(array, lambda element: not isinstance(element, numbers.Number)) if is_number else None
         if odd is not None:
             refuse_type(op, name, array.dtype, target, data.dtype, _name_element(name, array, odd))
+        if dtype.kind == "b" and array.dtype.kind in "iu" and array.size and set(extremes(array.reshape(-1))) <= {0, 1}:
+            sentence, one = ("truth_values", None) if array.ndim else ("truth_value", bool(array))
+            refuse_type(op, name, array.dtype, target, dtype, format_sentence("parts", sentence, value=one))
         refuse_type(op, name, array.dtype, target, data.dtype)
     distinct = array[(*(slice(None if step else 1) for step in array.strides), ...)]  # repeated memory only once
     result = _core.cast(distinct, dtype)

@@ -22,6 +22,7 @@ from gatherscatter.pieces import convert_dtype
 from gatherscatter.suggestions import suggest_choice
 
 
+@with_call_errors
 def at(data: Any) -> At:
     """Index an array as NumPy does, then read, write or combine: ``at(x)[i, j].add(v)``.
 

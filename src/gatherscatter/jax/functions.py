@@ -336,7 +336,9 @@ def gather_reduce(
     call = BagReduction(num_segments, reduction, accumulate, mode, num_threads)
     if is_traced(*arrays.values()):
         call = bags.normalise(call, arrays)
-        result: jax.Array = _in_reverse(op, gradients.reduce, call, {name: jnp.asarray(array) for name, array in arrays.items()})
+        result: jax.Array = _in_reverse(
+            op, gradients.reduce, call, {name: jnp.asarray(array) for name, array in arrays.items()}
+        )
     else:
         result = bags.run(call, arrays)
     return result
@@ -357,7 +359,9 @@ def _gather(call: TracedCall, data: Any, indices: Any) -> jax.Array:
     indices = inputs.as_indices(call.op, indices, is_traced(data))
     if is_traced(data, indices):
         call = normalise_call(call, data, indices)
-        result: jax.Array = _in_reverse(call.op, gradients.gather, call, data.shape, jnp.asarray(data), jnp.asarray(indices))
+        result: jax.Array = _in_reverse(
+            call.op, gradients.gather, call, data.shape, jnp.asarray(data), jnp.asarray(indices)
+        )
     else:
         result = execute(call, data, indices)
     return result
@@ -370,7 +374,9 @@ def _scatter(call: TracedCall, data: Any, indices: Any, updates: Any) -> jax.Arr
     indices = inputs.as_indices(call.op, indices, is_traced(data, updates))
     if is_traced(data, indices, updates):
         call = normalise_call(call, data, indices, updates)
-        result: jax.Array = _in_reverse(call.op, gradients.scatter, call, jnp.asarray(data), jnp.asarray(indices), jnp.asarray(updates))
+        result: jax.Array = _in_reverse(
+            call.op, gradients.scatter, call, jnp.asarray(data), jnp.asarray(indices), jnp.asarray(updates)
+        )
     else:
         result = execute(call, data, indices, updates)
     return result

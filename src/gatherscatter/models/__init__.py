@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gatherscatter.model_interface import Model, ModelError, name_inputs
+from gatherscatter.model_interface import Model, ModelError, check_model, name_inputs
 
 if TYPE_CHECKING:
     import onnx as onnx_package
@@ -38,8 +38,7 @@ def load(model: ModelSource | bytes, *, engine: str = "gatherscatter", node_time
         raise ValueError(f"node_time_limit must be a positive number of seconds, not {node_time_limit!r}")
     if engine not in ENGINES:
         raise ValueError(f"engine must be one of {', '.join(ENGINES)}; got {engine!r}")
-    if not isinstance(model, str | os.PathLike | bytes) and not hasattr(model, "SerializeToString"):
-        raise ModelError(f"the model must be a path, bytes or a ModelProto, not {type(model).__name__}")
+    check_model(model)
     if isinstance(model, str | os.PathLike):
         model = _existing_file(model)
     elif isinstance(model, bytes):

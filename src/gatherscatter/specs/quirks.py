@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.errors import list_shapes, make_error
+from gatherscatter.errors import advise_off_axis, list_shapes, make_error
 
 Arrays = tuple[np.ndarray, ...]
 
@@ -22,7 +22,9 @@ def equal_off_axis(op: str, arrays: Arrays, axis: int) -> Arrays:
     if data.ndim == indices.ndim:
         for d in range(data.ndim):
             if d != axis and data.shape[d] != indices.shape[d]:
-                raise make_error("equal_off_axis", op, axis=axis, shapes=list_shapes(data.shape, indices.shape))
+                advice = advise_off_axis(data.shape, indices.shape, axis)
+                shapes = list_shapes(data.shape, indices.shape)
+                raise make_error("equal_off_axis", op, axis=axis, advice=advice, shapes=shapes)
     return arrays
 
 

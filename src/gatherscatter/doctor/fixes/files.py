@@ -13,7 +13,7 @@ from gatherscatter.doctor.fixes.proof import same_bits
 from gatherscatter.doctor.fixes.trial_inputs import Arrays
 from gatherscatter.doctor.onnx_nodes import OnnxSource
 from gatherscatter.files import replace_atomically
-from gatherscatter.model_interface import ModelError, name_inputs
+from gatherscatter.model_interface import ModelError, check_model, name_inputs
 from gatherscatter.models import load
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.graph import expand_functions, walk
@@ -26,6 +26,7 @@ LARGEST = 1 << 30  # bytes of a file; the tensors of larger models go into a sep
 
 def as_onnx(model: ModelSource, out: Path) -> OnnxSource:
     """Return the model as ONNX, with all tensors in memory."""
+    check_model(model, kinds="a path or a ModelProto")
     if isinstance(model, str | os.PathLike) and Path(model).suffix.lower() == ".xml":
         from gatherscatter.openvino import convert
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from gatherscatter.errors import check_size, integer_fault, make_error
 from gatherscatter.functions.gather_reduce import resolve_in_range
 from gatherscatter.functions.inspect import normalise_axis
 from gatherscatter.pieces import make_contiguous
+from gatherscatter.suggestions import name_candidates
 
 LABELS, VALUES = "group_idx", "a"
 
@@ -139,8 +141,9 @@ def _lay_out_axis(op: str, labels: np.ndarray, values: np.ndarray, size: Any, ax
 
 def _check_groups(op: str, groups: int, values: np.ndarray, length: int) -> None:
     """Refuse groups of all lines along the axis that do not fit in memory."""
-    if (total := groups * (values.size // max(length, 1))) > _MOST_GROUPS:
-        raise make_error("many_groups", op, value=total)
+    lines = values.size // max(length, 1)
+    if groups * lines > _MOST_GROUPS:
+        raise make_error("many_groups", op, value=f"{groups} x {lines}")
 
 
 def _size_of(op: str, labels: np.ndarray, size: Any, values: np.ndarray) -> int:
@@ -165,11 +168,13 @@ _MOST_GROUPS = 2**56
 
 def read_size(op: str, size: Any) -> int:
     if isinstance(size, bool) or not isinstance(size, int | np.integer):
+        if isinstance(size, float) and not size.is_integer():
+            raise make_error("integer", op, input="size", value=size, advice=name_candidates([f"q={size}"]))
         integer_fault(op, "size", size)
     if size < 0:
         raise make_error("group_size", op, value=size)
     if size > _MOST_GROUPS:
-        raise make_error("many_groups", op, value=size)
+        raise make_error("many_groups", op, value=reprlib.repr(size))
     return int(size)
 
 
@@ -183,7 +188,7 @@ def _ravel(op: str, labels: np.ndarray, size: Any, order: str) -> tuple[np.ndarr
     else:
         shape = tuple(read_size(op, each) for each in size)
     if math.prod(shape) > _MOST_GROUPS:
-        raise make_error("many_groups", op, value=math.prod(shape))
+        raise make_error("many_groups", op, value=" x ".join(map(str, shape)))
     tuples = labels if order == "C" else labels[::-1]
     sizes = shape if order == "C" else shape[::-1]
     numbers = _core.resolve_indices(make_contiguous(tuples.T), sizes, "raise", False)

@@ -13,6 +13,7 @@ from gatherscatter.errors import make_error
 from gatherscatter.functions.gather_reduce import resolve_in_range
 from gatherscatter.functions.statistics.layout import LABELS, LabelLayout
 from gatherscatter.functions.statistics.reductions import Aggregation
+from gatherscatter.sentences import format_sentence
 
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
@@ -165,7 +166,19 @@ def apply_function(call: Aggregation, function: Callable[..., Any]) -> np.ndarra
     for g, (first, last) in enumerate(zip(grouped.starts[:-1].tolist(), grouped.starts[1:].tolist(), strict=True)):
         if first < last:
             value = function(grouped.values[first:last])
+            if call.dtype.kind != "O":
+                _check_number(call.op, function, value)
             if not np.all(call.fits(np.asarray(value))):
                 call.refuse_result(getattr(function, "__name__", repr(function)), "group", g, value)
             made[g] = value
     return call.layout.from_line(made)
+
+
+def _check_number(op: str, function: Callable[..., Any], value: Any) -> None:
+    """Refuse a result of a function of Python that is not one number."""
+    shape, func = np.shape(value), f"func={getattr(function, '__name__', repr(function))}"
+    if shape:
+        advice = format_sentence("parts", "arrays_of_groups")
+        raise make_error("func_result", op, func=func, value=f"an array of shape {shape}", advice=advice)
+    if isinstance(value, str | bytes):
+        raise make_error("func_result", op, func=func, value=repr(value), advice="")

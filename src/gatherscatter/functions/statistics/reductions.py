@@ -10,11 +10,12 @@ import numpy as np
 
 from gatherscatter import _core
 from gatherscatter.arrays.convert import can_be_missing, find_missing, is_float
-from gatherscatter.errors import make_error
+from gatherscatter.errors import OpIndexError, make_error
 from gatherscatter.functions.gather_reduce import resolve_in_range
 from gatherscatter.functions.statistics.layout import LABELS, LabelLayout
 from gatherscatter.functions.statistics.names import RUNNING, Function
 from gatherscatter.pieces import convert_dtype
+from gatherscatter.suggestions import name_candidates
 
 
 class Aggregation:
@@ -58,11 +59,19 @@ class Aggregation:
         labels, groups = self.layout.labels, self.layout.groups
         made = _core.group_statistic(name, values, labels, groups, self.skips, "raise", fill, self.num_threads)
         if made is None:
-            resolve_in_range(self.op, LABELS, labels, groups, "groups")
-            raise make_error("changed_indices", self.op)
+            self._refuse_labels()
         if made is NotImplemented:
             raise make_error("values_type", self.op, func=str(self.function), type=values.dtype)
         return made
+
+    def _refuse_labels(self) -> NoReturn:
+        try:
+            resolve_in_range(self.op, LABELS, self.layout.labels, self.layout.groups, "groups")
+        except OpIndexError as error:
+            if self.options.get("ddof") == 0 and self.layout.groups in (0, 1):  # as in std(1) of pandas
+                error.args = (f"{error}{name_candidates([f'ddof={self.layout.groups}'])}",)
+            raise
+        raise make_error("changed_indices", self.op)
 
     @property
     def empty(self) -> np.ndarray:

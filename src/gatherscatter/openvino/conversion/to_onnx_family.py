@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gatherscatter.errors import CONVERTED_NEGATIVE
 from gatherscatter.onnx.builder import BuiltTensor, OnnxBuilder
 from gatherscatter.openvino.conversion.mapping import check_types, make_refusal, one_integer
 from gatherscatter.openvino.conversion.to_onnx_gathers import gather, gather_elements, gather_nd
@@ -14,7 +15,7 @@ from gatherscatter.openvino.conversion.to_onnx_scatters import scatter_elements,
 from gatherscatter.specs.table import OpVersion
 
 # An index beyond every axis, even in a runtime that keeps only its lower 32 bits.
-NOWHERE = np.int64(0x7FFFFFFF_7FFFFFFF)
+NOWHERE = np.int64(CONVERTED_NEGATIVE)
 
 Attributes = Mapping[str, Any]
 
