@@ -15,6 +15,7 @@ import atexit
 import contextlib
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from importlib import metadata
@@ -51,6 +52,8 @@ _QUICK_FILES = {ROOT / folder / f"{name}.py" for folder, names in QUICK.items() 
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 # OpenVINO also reports home, from a process that it forks. JAX warns about the fork if its threads already run.
 os.environ.setdefault("CI", "true")
+# A shell ignores Ctrl-C in commands that it runs in the background, and processes pass this on. Tests send it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _provide_conformance() -> None:

@@ -178,13 +178,13 @@ def _state_path(folder: Path) -> Path:
 class _State(NamedTuple):
     """The number of lines of a journal, and the chained checksum of the last one."""
 
-    count: int
+    lines: int
     chain: bytes
 
     @property
     def text(self) -> bytes:
         """The contents of the file. They always have the same length, and fit in a sector of a disk."""
-        text = b"%020d %16s" % (self.count, self.chain)
+        text = b"%020d %16s" % (self.lines, self.chain)
         return text + b" " + _chain_checksum(b"state", text) + b"\n"
 
 
@@ -249,7 +249,7 @@ def _read(folder: Path) -> list[_Line]:
         if path.exists():
             raise _damaged(folder, f"{_state_path(folder)} is missing")
         return []
-    if state.count == 0:  # no block was written, or the job is done
+    if state.lines == 0:  # no block was written, or the job is done
         return []
     if not path.exists():
         raise _damaged(folder, f"{path} is missing")
@@ -266,9 +266,9 @@ def _read(folder: Path) -> list[_Line]:
         lines.append(line)
     elif _parse_line(last[:-1], chain) is not None:  # its newline is another character
         raise _damaged(folder, f"line {len(lines) + 1} of {path} is damaged")
-    if len(lines) < state.count:
-        raise _damaged(folder, f"{path} has lost {state.count - len(lines)} of {state.count} lines")
-    if lines[state.count - 1].chain != state.chain:
+    if len(lines) < state.lines:
+        raise _damaged(folder, f"{path} has lost {state.lines - len(lines)} of {state.lines} lines")
+    if lines[state.lines - 1].chain != state.chain:
         raise _damaged(folder, f"{path} and {_state_path(folder)} are of different jobs")
     return lines
 
