@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 
@@ -442,6 +443,25 @@ bool compute_statistic(const GroupStatistic& call, const std::byte* values, cons
            cast({results.get(), wide, Shape{count}, Shape{wide.size}}, narrow, to.values);
 }
 
+namespace {
+
+struct Stopped {};
+
+// Compares two values. Throws Stopped if the call has to stop.
+template <class T>
+class Comparison {
+  public:
+    bool operator()(T x, T y) {
+        if (++calls_ % (1 << 16) == 0 && should_stop_now()) throw Stopped();
+        return less(x, y);
+    }
+
+  private:
+    int64_t calls_ = 0;
+};
+
+}  // namespace
+
 bool sort_groups(const int64_t* starts, int64_t groups, int64_t count, DType dtype, std::byte* values,
                  const int64_t* ranks) {
     return visit(dtype, false, [&]<class T>(std::type_identity<T>) {
@@ -453,17 +473,21 @@ bool sort_groups(const int64_t* starts, int64_t groups, int64_t count, DType dty
             // Comparisons are faster if they need not test for NaN.
             constexpr bool has_nan = Float<T> || Complex<T>;
             if constexpr (has_nan) end = std::partition(begin, end, [](T x) { return !is_nan(x); });
-            if (!ranks) {
-                std::sort(begin, end, less<T>);
-                if constexpr (has_nan) std::sort(end, typed + next, sorts_before<T>);
-                return true;
-            }
-            const int64_t rank = ranks[g];
+            const int64_t rank = ranks ? ranks[g] : -1;
             if (rank >= next - first) return false;
-            if (rank < 0 || rank >= end - begin) return true;
-            std::nth_element(begin, begin + rank, end, less<T>);
-            if (rank + 1 < end - begin)
-                std::iter_swap(begin + rank + 1, std::min_element(begin + rank + 1, end, less<T>));
+            Comparison<T> compare;
+            try {
+                if (!ranks) {
+                    std::sort(begin, end, std::ref(compare));
+                    if constexpr (has_nan) std::sort(end, typed + next, sorts_before<T>);
+                } else if (rank >= 0 && rank < end - begin) {
+                    std::nth_element(begin, begin + rank, end, std::ref(compare));
+                    if (rank + 1 < end - begin)
+                        std::iter_swap(begin + rank + 1, std::min_element(begin + rank + 1, end, less<T>));
+                }
+            } catch (const Stopped&) {
+                return false;
+            }
             return true;
         });
     });

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,58 @@ def concatenate_lines(lines: list[np.ndarray], dtype: np.dtype[Any]) -> np.ndarr
         result[begin : begin + len(line)] = line
         begin += len(line)
     return result
+
+
+def take_elements(line: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """``line[positions]``, for positions in range."""
+    if _moves(line.dtype):
+        return _core.gather(line, positions)
+    taken = np.empty(len(positions), line.dtype)
+    for part in pieces(len(positions)):
+        taken[part] = line[positions[part]]
+    return taken
+
+
+def place_elements(line: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Return an array with ``line[i]`` at ``positions[i]``, for positions that are a permutation."""
+    placed = np.empty(len(line), line.dtype)
+    if _moves(line.dtype):
+        return _core.scatter_update(placed, positions, line, out=placed)
+    for part in pieces(len(positions)):
+        placed[positions[part]] = line[part]
+    return placed
+
+
+def _moves(dtype: np.dtype[Any]) -> bool:
+    """Whether the core moves elements of a type. Those with references to objects it does not."""
+    return not dtype.hasobject and dtype.kind != "T"
+
+
+def select(mask: np.ndarray, line: np.ndarray) -> np.ndarray:
+    """``line[mask]``."""
+    return concatenate_lines([line[part][mask[part]] for part in pieces(len(line))], line.dtype)
+
+
+def member_pieces(shape: tuple[int, ...]) -> Iterator[slice]:
+    """Slices of the second of three dimensions."""
+    return pieces(shape[1], max(PIECE // max(shape[0] * shape[2], 1), 1))
+
+
+def compute_members(shape: tuple[int, ...], compute: Callable[[slice], Any]) -> np.ndarray:
+    """Return an array of float64 with what ``compute`` returns for slices of the second dimension."""
+    made = np.empty(shape)
+    for part in member_pieces(shape):
+        made[:, part] = compute(part)
+    return made
+
+
+def count_before(flags: np.ndarray) -> np.ndarray:
+    """Return how many flags are set before each position, and at the end how many there are."""
+    counts = np.zeros(len(flags) + 1, np.int64)
+    for part in pieces(len(flags)):
+        np.cumsum(flags[part], out=counts[part.start + 1 : part.stop + 1])
+        counts[part.start + 1 : part.stop + 1] += counts[part.start]
+    return counts
 
 
 def extremes(array: np.ndarray) -> tuple[Any, Any]:

@@ -265,6 +265,54 @@ def _():
     state = gs.prepare(np.arange(n(60_000_000)), n(60_000_000)).__getstate__()
     return lambda: object.__new__(gs.Prepared).__setstate__(state)
 
+for func in ("sum", "prod", "mean", "var", "std", "min", "max", "argmin", "first", "last", "any", "len", "median",
+             "quantile", "nunique", "sumofsquares", "skew", "kurt", "trapezoid", "anynan", "array", "cumsum", "cummax",
+             "sort", "nanmean", "nanmedian", "nanfirst", "nannunique"):
+    @call(f"aggregate: {func}")
+    def _(func=func):
+        labels, values = rng.integers(0, 1000, n(20_000_000)), rng.random(n(20_000_000))
+        return lambda: gs.aggregate(labels, values, func)
+
+@call("aggregate: sum of squares of integers")
+def _():
+    labels, values = rng.integers(0, 1000, n(20_000_000)), rng.integers(0, 9, n(20_000_000), np.int32)
+    return lambda: gs.aggregate(labels, values, "sumofsquares")
+
+@call("aggregate: labels of two dimensions")
+def _():
+    labels, values = rng.integers(0, 100, (2, n(20_000_000))), rng.random(n(20_000_000))
+    return lambda: gs.aggregate(labels, values)
+
+@call("aggregate: labels of each line")
+def _():
+    labels, values = rng.integers(0, 1000, (1000, n(20_000))), rng.random((1000, n(20_000)))
+    return lambda: gs.aggregate(labels, values, axis=0)
+
+@call("aggregate: median of columns")
+def _():
+    labels, values = rng.integers(0, 1000, n(2_000_000)), rng.random((n(2_000_000), 10))
+    return lambda: gs.aggregate(labels, values, "median", axis=0)
+
+@call("aggregate: a single group")
+def _():
+    labels, values = np.zeros(n(10_000_000), np.int64), rng.random(n(10_000_000))
+    return lambda: (gs.aggregate(labels, values, "sort"), gs.aggregate(labels, values, "median"))
+
+@call("aggregate: sorted times")
+def _():
+    labels, values = rng.integers(0, 1000, n(20_000_000)), rng.integers(0, 10**9, n(20_000_000)).view("M8[s]")
+    return lambda: gs.aggregate(labels, values, "sort")
+
+@call("aggregate: a function of Python")
+def _():
+    labels, values = rng.integers(0, n(100_000), n(20_000_000)), rng.random(n(20_000_000))
+    return lambda: gs.aggregate(labels, values, lambda group: group[-1])
+
+@call("aggregate: objects")
+def _():
+    labels, values = rng.integers(0, 1000, n(5_000_000)), np.full(n(5_000_000), None)
+    return lambda: gs.aggregate(labels, values, "array")
+
 @call("errors: many bad indices")
 def _():
     data, indices = np.zeros(8), np.full(n(20_000_000), 9)
@@ -294,7 +342,10 @@ def _():
     return lambda: gs.scatter_update(data, indices, data, reduction="add")
 """
 
-GROUPS = ("kernel", *(pytest.param(name, marks=pytest.mark.full) for name in ("copy", "prepare", "errors", "text")))
+GROUPS = (
+    "kernel",
+    *(pytest.param(name, marks=pytest.mark.full) for name in ("copy", "prepare", "aggregate", "errors", "text")),
+)
 
 
 @pytest.mark.native

@@ -14,7 +14,7 @@ from gatherscatter.arrays import convert
 from gatherscatter.errors import check_size, integer_fault, make_error
 from gatherscatter.functions.gather_reduce import resolve_in_range
 from gatherscatter.functions.inspect import normalise_axis
-from gatherscatter.pieces import make_contiguous
+from gatherscatter.pieces import PIECE, make_contiguous, pieces
 from gatherscatter.suggestions import name_candidates
 
 LABELS, VALUES = "group_idx", "a"
@@ -70,7 +70,7 @@ class LabelLayout(NamedTuple):
         rows = outer * columns
         if rows == 1:
             return self
-        labels = (self.labels.astype(np.int64) + np.arange(rows)[:, np.newaxis] * self.groups).reshape(-1)
+        labels = _number_lines(np.broadcast_to(self.labels, (rows, members)), self.groups)
         values = make_contiguous(self.values.transpose(0, 2, 1)).reshape(1, rows * members, 1)
         return self._replace(labels=labels, values=values, groups=rows * self.groups)
 
@@ -132,11 +132,21 @@ def _lay_out_axis(op: str, labels: np.ndarray, values: np.ndarray, size: Any, ax
     _check_groups(op, groups, values, length)
     numbers = resolve_in_range(op, LABELS, labels, groups, "groups").reshape(labels.shape)
     rows = math.prod(values.shape[:axis] + values.shape[axis + 1 :])
-    spread = np.moveaxis(np.broadcast_to(numbers, values.shape), axis, -1).reshape(rows, length)
-    first = np.arange(len(spread), dtype=np.int64)[:, np.newaxis] * groups
+    spread = make_contiguous(np.moveaxis(np.broadcast_to(numbers, values.shape), axis, -1)).reshape(rows, length)
     line = make_contiguous(np.moveaxis(values, axis, -1)).reshape(1, values.size, 1)
     shape = (*values.shape[:axis], groups, *values.shape[axis + 1 :])
-    return LabelLayout((spread + first).reshape(-1), line, len(spread) * groups, shape, values.shape, axis, length)
+    return LabelLayout(_number_lines(spread, groups), line, rows * groups, shape, values.shape, axis, length)
+
+
+def _number_lines(labels: np.ndarray, groups: int) -> np.ndarray:
+    """Number the groups of several lines of labels, one line after the other."""
+    rows, length = labels.shape
+    numbers = np.empty((rows, length), np.int64)
+    for part in pieces(rows, max(PIECE // max(length, 1), 1)):
+        for inner in pieces(length):
+            first = np.arange(part.start, part.stop)[:, np.newaxis] * groups
+            np.add(labels[part, inner], first, out=numbers[part, inner], casting="unsafe")
+    return numbers.reshape(-1)
 
 
 def _check_groups(op: str, groups: int, values: np.ndarray, length: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from gatherscatter.errors import make_error
 from gatherscatter.functions.gather_reduce import resolve_in_range
 from gatherscatter.functions.statistics.layout import LABELS, LabelLayout
 from gatherscatter.functions.statistics.reductions import Aggregation
+from gatherscatter.pieces import count_before, pieces, place_elements, select, take_elements
 from gatherscatter.sentences import format_sentence
 
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
@@ -30,31 +31,43 @@ class GroupedValues:
 
     def __init__(self, call: Aggregation, layout: LabelLayout, skips: bool = False) -> None:
         line = layout.values.reshape(-1)
-        self.members: np.ndarray | None = None
         labels = resolve_in_range(call.op, LABELS, layout.labels, layout.groups, "groups")
         if skips:
-            self.members = np.flatnonzero(~find_missing(line))
-            labels, line = labels[self.members], line[self.members]
+            present = ~find_missing(line)
+            labels, line = select(present, labels), select(present, line)
         self.starts, self.order = _core.group(labels, layout.groups)
-        self.values = np.take(line, self.order)
+        self.values = take_elements(line, self.order)
         self._labels, self._line = labels, line
 
     @property
     def counts(self) -> np.ndarray:
         return np.diff(self.starts)
 
+    def bounds(self) -> Iterator[tuple[int, int, int]]:
+        """The number of each group, and the positions where it begins and ends."""
+        for part in pieces(len(self.starts) - 1):
+            ends = self.starts[part.start + 1 : part.stop + 1].tolist()
+            yield from zip(range(part.start, part.stop), self.starts[part].tolist(), ends, strict=True)
+
     def sort(self, num_threads: int | None, ranks: np.ndarray | None = None) -> None:
         """Sort the values of each group. Missing values come last.
 
         With ``ranks``, only values of these and the next ranks are sorted.
         """
-        if _core.sort_groups(self.values, self.starts, ranks, num_threads) is NotImplemented:  # text, times and others
+        values = self.values
+        if values.dtype.kind in "mM":  # a time before the smallest one is the largest integer, so NaT comes last
+            values = values.view(np.int64)
+            values -= 1
+        sorts = _core.sort_groups(values, self.starts, ranks, num_threads) is not NotImplemented
+        if values is not self.values:
+            values += 1
+        if not sorts:  # text and others
             missing = find_missing(self._line)
             present = np.flatnonzero(~missing)
             by_value = present[np.argsort(self._line[present], kind="stable")]
             by_value = np.concatenate([by_value, np.flatnonzero(missing)])
             order = _core.group(self._labels[by_value], len(self.starts) - 1)[1]
-            self.values = self._line[by_value[order]]
+            self.values = take_elements(self._line, take_elements(by_value, order))
 
 
 def _group_line(call: Aggregation, *, skips: bool = False) -> GroupedValues:
@@ -75,8 +88,7 @@ def _sort(call: Aggregation) -> np.ndarray:
     values = grouped.values
     if call.options["reverse"]:
         values = values[_reverse_positions(grouped)]
-    made = np.empty_like(values)
-    made[grouped.order] = values
+    made = place_elements(values, grouped.order)
     return call.results(call.layout.from_line(made, of_members=True), None)
 
 
@@ -135,7 +147,7 @@ def _count_distinct(call: Aggregation) -> np.ndarray:
     differs[1:] = missing[1:] != missing[:-1]
     np.not_equal(values[1:], values[:-1], out=differs[1:], where=~(missing[1:] | missing[:-1]))
     differs[starts[:-1][grouped.counts > 0]] = True
-    total = np.concatenate(([0], np.cumsum(differs)))
+    total = count_before(differs)
     made = total[starts[1:]] - total[starts[:-1]]
     return call.results(call.layout.from_line(made), call.layout.from_line(grouped.counts == 0))
 
@@ -144,7 +156,7 @@ def _collect(call: Aggregation) -> np.ndarray:
     """An array of the values of each group."""
     grouped = _group_line(call)
     made = np.empty(len(grouped.starts) - 1, object)
-    for g, (first, last) in enumerate(zip(grouped.starts[:-1].tolist(), grouped.starts[1:].tolist(), strict=True)):
+    for g, first, last in grouped.bounds():
         made[g] = grouped.values[first:last] if first < last or np.size(call.fill) == 0 else call.fill
     return call.layout.from_line(made)
 
@@ -163,7 +175,7 @@ def apply_function(call: Aggregation, function: Callable[..., Any]) -> np.ndarra
     """Call a function of Python with the values of each group that has some."""
     grouped = _group_line(call)
     made = np.full(len(grouped.starts) - 1, call.fill, call.dtype)
-    for g, (first, last) in enumerate(zip(grouped.starts[:-1].tolist(), grouped.starts[1:].tolist(), strict=True)):
+    for g, first, last in grouped.bounds():
         if first < last:
             value = function(grouped.values[first:last])
             if call.dtype.kind != "O":

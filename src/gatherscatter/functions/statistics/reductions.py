@@ -14,7 +14,7 @@ from gatherscatter.errors import OpIndexError, make_error
 from gatherscatter.functions.gather_reduce import resolve_in_range
 from gatherscatter.functions.statistics.layout import LABELS, LabelLayout
 from gatherscatter.functions.statistics.names import RUNNING, Function
-from gatherscatter.pieces import convert_dtype
+from gatherscatter.pieces import compute_members, convert_dtype, member_pieces
 from gatherscatter.suggestions import name_candidates
 
 
@@ -148,14 +148,14 @@ def find_deviations(values: np.ndarray, centers: np.ndarray, labels: np.ndarray,
     return deviations
 
 
-def choose_centers(values: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """Numbers near the means of groups, from which deviations can be computed: integers for integers."""
+def choose_centers(dtype: np.dtype[Any], means: np.ndarray) -> np.ndarray:
+    """Numbers of this type near the means of groups, from which deviations of values can be computed."""
     means = np.where(np.isfinite(means), means, 0)
-    if values.dtype.kind not in "iu":
+    if dtype.kind not in "iu":
         return means
-    limits = np.iinfo(values.dtype)
+    limits = np.iinfo(dtype)
     centers: np.ndarray = np.clip(np.rint(means), float(limits.min), np.nextafter(float(limits.max), 0))
-    return centers.astype(values.dtype)
+    return centers.astype(dtype)
 
 
 def _sum(call: Aggregation) -> np.ndarray:
@@ -184,8 +184,10 @@ def _with_neutral(call: Aggregation, computed: np.ndarray, neutral: Any) -> np.n
 def _sum_of_squares(call: Aggregation) -> np.ndarray:
     values = call.layout.values
     if values.dtype.kind in "biu":
-        wide = values.astype(np.uint64 if values.dtype.kind == "u" else np.int64)
-        return _with_neutral(call, call.statistic("sum", wide * wide)[0], 0)
+        wide = convert_dtype(values, np.dtype(np.uint64 if values.dtype.kind == "u" else np.int64))
+        for part in member_pieces(values.shape):
+            wide[:, part] *= wide[:, part]
+        return _with_neutral(call, call.statistic("sum", wide)[0], 0)
     return _with_neutral(call, call.statistic("sum_of_squares")[0], 0)
 
 
@@ -233,20 +235,21 @@ def _moment(call: Aggregation, least: int, finish: Callable[[np.ndarray, list[np
     values = call.layout.values
     if values.dtype.kind == "c":
         raise make_error("values_type", call.op, func=str(call.function), type=values.dtype)
-    labels = call.layout.labels
     means, counts = call.statistic("mean")
-    wide = values if values.dtype.kind in "iu" and values.dtype.itemsize == 8 else values.astype(np.float64)
-    deviations = find_deviations(wide, choose_centers(wide, means), labels, 1)
+    dtype = values.dtype if values.dtype.kind in "iu" and values.dtype.itemsize == 8 else np.dtype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        deviations = _deviate(call, values, choose_centers(dtype, means))
         # The mean is rounded, so the deviations are centered once more. Their scale does not matter to the result.
-        deviations = find_deviations(deviations, call.statistic("mean", deviations)[0], labels, 1)
-        largest = call.statistic("max", np.abs(deviations), fill=np.zeros(()))[0]
+        deviations = _deviate(call, deviations, call.statistic("mean", deviations)[0])
+        sizes = compute_members(values.shape, lambda part: np.abs(deviations[:, part]))
+        largest = call.statistic("max", sizes, fill=np.zeros(()))[0]
         scale = np.where(np.isfinite(largest) & (largest > 0), largest, 1)
-        deviations = deviations / np.take(scale, labels.astype(np.intp), axis=1)
+        deviations = compute_members(values.shape, lambda part: deviations[:, part] / _spread(call, scale, part))
         powers = []
-        power = deviations
+        power = convert_dtype(deviations, deviations.dtype)
         for _ in range(3):
-            power = power * deviations
+            for part in member_pieces(values.shape):
+                power[:, part] *= deviations[:, part]
             powers.append(call.statistic("sum", power)[0])
         made = finish(counts.astype(np.float64), powers)
         noise = 0.0 if values.dtype.kind in "biu" else 4 * np.finfo(np.float64).eps
@@ -254,6 +257,20 @@ def _moment(call: Aggregation, least: int, finish: Callable[[np.ndarray, list[np
     made = np.where(is_constant | (powers[0] == 0), 0.0, made)
     made = np.where(counts < least, np.nan, made)
     return call.results(made, counts == 0)
+
+
+def _deviate(call: Aggregation, values: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    labels = call.layout.labels
+
+    def deviate(part: slice) -> np.ndarray:
+        return find_deviations(values[:, part].astype(centers.dtype, copy=False), centers, labels[part], 1)
+
+    return compute_members(values.shape, deviate)
+
+
+def _spread(call: Aggregation, results: np.ndarray, part: slice) -> np.ndarray:
+    """The result of its group beside each member."""
+    return np.take(results, call.layout.labels[part].astype(np.intp), axis=1)
 
 
 def _skewness(call: Aggregation) -> np.ndarray:
@@ -312,7 +329,7 @@ def _nan_truth(call: Aggregation) -> np.ndarray:
 
 def _trapezoid(call: Aggregation) -> np.ndarray:
     values = call.layout.values
-    wide = values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
+    wide = convert_dtype(values, np.dtype(np.complex128 if values.dtype.kind == "c" else np.float64))
     sums = call.statistic("sum", wide)[0]
     few = np.broadcast_to(call.counts < 2, sums.shape)
     with np.errstate(invalid="ignore", over="ignore"):
