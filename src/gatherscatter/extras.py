@@ -7,17 +7,18 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import metadata
 
 
 @contextmanager
 def require(*modules: str, text: str, install: str) -> Iterator[None]:
     """Guard a block that imports optional modules. If one of them is missing, the error names the package to install.
 
-    >>> with require("no_such_module", text="this needs a module", install="gatherscatter[onnx]"):
+    >>> with require("no_such_module", text="this needs a module", install="gatherscatter[zarr]"):
     ...     import no_such_module
     Traceback (most recent call last):
         ...
-    ImportError: this needs a module: pip install 'gatherscatter[onnx]' (in a clone: pip install '.[onnx]')
+    ImportError: this needs a module: pip install zarr filelock
 
     Raises
     ------
@@ -33,16 +34,32 @@ def require(*modules: str, text: str, install: str) -> Iterator[None]:
 
 
 def install_command(package: str) -> str:
-    """Return the command that installs a package or an extra, also from a clone of this repository.
+    """Return the command that installs a package. For an extra, it installs the packages of the extra.
 
     >>> install_command("hypothesis"), install_command("gatherscatter[zarr]")
-    ('pip install hypothesis', "pip install 'gatherscatter[zarr]' (in a clone: pip install '.[zarr]')")
+    ('pip install hypothesis', 'pip install zarr filelock')
     >>> install_command("gatherscatter-conformance")
     'pip install gatherscatter-conformance (in a clone: pip install ./conformance)'
     """
-    here = re.sub("^gatherscatter(-?)", lambda found: "./" if found[1] else ".", package)
-    clone = f" (in a clone: pip install {shlex.quote(here)})" if here != package else ""
-    return f"pip install {shlex.quote(package)}{clone}"
+    if package.startswith("gatherscatter["):  # pip would compile gatherscatter again
+        return f"pip install {shlex.join(_packages_of(package))}"
+    here = package.replace("gatherscatter-", "./")
+    clone = f" (in a clone: pip install {here})" if here != package else ""
+    return f"pip install {package}{clone}"
+
+
+def _packages_of(package: str) -> list[str]:
+    """Return the packages of extras of gatherscatter, from the metadata that was installed with it."""
+    extras = re.findall(r"[\w-]+", package.partition("[")[2])
+    try:
+        required = metadata.requires("gatherscatter") or []
+    except metadata.PackageNotFoundError:  # the sources alone
+        return [package]
+    wanted = [line for line in required for extra in extras if re.search(rf"extra == ['\"]{extra}['\"]", line)]
+    # A lower limit does not matter, because what is missing is installed in its newest version.
+    names = [re.sub(r",?>=[^,<]*", "", line.partition(";")[0].strip()) for line in wanted]
+    nested = [_packages_of(name) if name.startswith("gatherscatter[") else [name] for name in names]
+    return list(dict.fromkeys(name for group in nested for name in group))
 
 
 def find_missing(modules: Sequence[str]) -> list[str]:

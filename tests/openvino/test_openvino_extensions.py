@@ -277,4 +277,4 @@ def test_without_the_package() -> None:
         "except ImportError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install 'gatherscatter[openvino]'" in done.stdout
+    assert " openvino" in done.stdout

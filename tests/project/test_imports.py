@@ -12,6 +12,7 @@ import pytest
 
 import gatherscatter as gs
 from gatherscatter import lazy_modules
+from gatherscatter.extras import install_command
 
 FRAMEWORKS = [
     "onnx",
@@ -70,7 +71,7 @@ def test_a_missing_framework_is_named_with_its_extra(extra: str, tmp_path: Path)
         "except ImportError as error:\n    print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert f"pip install 'gatherscatter[{extra}]'" in done.stdout
+    assert install_command(f"gatherscatter[{extra}]") in done.stdout
 
 
 def test_every_public_function_can_be_sent_to_another_process() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from gatherscatter.extras import require
 from gatherscatter.lazy_modules import installed_names, load
 
-with require("jax", text="gatherscatter.jax needs the 'jax' extra", install="gatherscatter[jax]"):
+with require("jax", text="gatherscatter.jax needs JAX", install="gatherscatter[jax]"):
     import jax as _jax  # noqa: F401
 
 from gatherscatter.jax.functions import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gatherscatter.extras import require
 
-with require("onnx", text="ONNX models and .pb files need the 'onnx' extra", install="gatherscatter[onnx]"):
+with require("onnx", text="ONNX models and .pb files need ONNX", install="gatherscatter[onnx]"):
     import onnx
 
 __all__ = ["onnx"]

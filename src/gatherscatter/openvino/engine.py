@@ -36,7 +36,7 @@ def load_openvino(model: str | os.PathLike[str] | Any) -> OpenVinoModel:
     """Compile an .xml, an .onnx file or an `onnx.ModelProto` in the openvino package for the CPU."""
     if find_missing(["openvino"]):
         command = install_command("gatherscatter[openvino]")
-        raise ModelError(f"the engine 'openvino' needs the 'openvino' extra: {command}")
+        raise ModelError(f"the engine 'openvino' needs OpenVINO: {command}")
     core = importlib.import_module("openvino").Core()
     name, source = _source(model)
     try:

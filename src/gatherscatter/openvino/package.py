@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gatherscatter.extras import require
 
-with require("openvino", text="this needs the 'openvino' extra", install="gatherscatter[openvino]"):
+with require("openvino", text="this needs OpenVINO", install="gatherscatter[openvino]"):
     import openvino  # type: ignore[import-untyped]
 
 __all__ = ["openvino"]

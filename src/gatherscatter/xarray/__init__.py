@@ -18,7 +18,7 @@ from gatherscatter.extras import require
 from gatherscatter.functions.statistics.names import DEFAULT_FILL
 from gatherscatter.lazy_modules import installed_names, load
 
-with require("xarray", text="gatherscatter.xarray needs the 'xarray' extra", install="gatherscatter[xarray]"):
+with require("xarray", text="gatherscatter.xarray needs xarray", install="gatherscatter[xarray]"):
     import xarray as xr
 
 from gatherscatter.xarray.places import NamedPlaces, add_coordinates, check_labels

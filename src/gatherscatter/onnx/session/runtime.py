@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from gatherscatter.extras import require
 
-with require(
-    "onnxruntime", text="InferenceSession needs the 'onnxruntime' extra", install="gatherscatter[onnxruntime]"
-):
+with require("onnxruntime", text="InferenceSession needs ONNX Runtime", install="gatherscatter[onnxruntime]"):
     import onnxruntime  # type: ignore[import-untyped]
 
 __all__ = ["onnxruntime"]
