@@ -133,7 +133,8 @@ def test_mistakes_give_one_line(tmp_path: Path) -> None:
     fixed.write_text("there already")
     assert "exists already" in fail("convert", MODEL, "--for", "onnxruntime", "-o", fixed)
     xml = EXAMPLES / "beam_search" / "beam_search.xml"
-    assert "not an ONNX model" in fail("convert", xml, tmp_path / "out.onnx", "--for", "onnxruntime")
+    refused = fail("convert", xml, tmp_path / "out.onnx", "--for", "onnxruntime")
+    assert "convert it to ONNX first: gatherscatter convert beam_search.xml" in refused
 
 
 def test_the_folders_for_building_are_printed() -> None:

@@ -503,7 +503,7 @@ TABLE = (20, 7)
 
 
 def draw(form: str) -> tuple[Any, Any]:
-    """Return indices, many of them 3 and -1 of 20, and offsets with empty bags."""
+    """Return indices, many of them 3 and 19 of 20, and offsets with empty bags."""
     generator = torch.Generator().manual_seed(1)
     rows = torch.randint(0, 20, (8, 5) if form == "2-D" else (40,), generator=generator)
     rows[..., ::4], rows[:1] = 3, 19
@@ -549,6 +549,23 @@ def test_embedding_bag_gives_what_that_of_pytorch_gives(mode: str, form: str, pa
             assert torch.allclose(own, other, **tolerance)
         if padding_idx is not None:
             assert not ours[0][padding_idx].any()
+
+
+@pytest.mark.filterwarnings("ignore")  # from the compiler
+@pytest.mark.parametrize("padding_idx", [None, 3])
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int16, torch.int32, torch.int64])
+def test_embedding_bag_refuses_negative_indices_as_that_of_pytorch_does(dtype: Any, padding_idx: Any) -> None:
+    ours, theirs = make_pair(mode="sum", padding_idx=padding_idx)
+    rows = torch.tensor([[2, 3], [5, -1]], dtype=dtype)
+    with pytest.raises(IndexError, match=r"^EmbeddingBag: input\[1, 1\] = -1 is out of range .* \(valid: 0\.\.19\)$"):
+        ours(rows)
+    with pytest.raises(IndexError, match=r"valid: 0\.\.19"):
+        ours(rows.abs() + 15)
+    for transformed in (torch.vmap(ours), torch.compile(ours, backend="eager")):
+        with pytest.raises(IndexError, match="out of range"):
+            transformed(rows[:, None])
+    with pytest.raises(RuntimeError, match=r"index_size|valid range|found idx"):
+        theirs(rows.long())
 
 
 def test_embedding_bag_has_the_state_and_the_words_of_that_of_pytorch() -> None:
@@ -618,7 +635,7 @@ def test_embedding_bag_is_compiled_and_exported(mode: str, padding_idx: Any) -> 
 def test_mistakes_with_an_embedding_bag(padding_idx: Any) -> None:
     bag = gst.EmbeddingBag(10, 4, mode="sum", padding_idx=padding_idx)
     rows = torch.tensor([1, 2, 3])
-    text = r"EmbeddingBag: input\[0, 2\] = 13 is out of range for axis 0 of weight with size 10 \(valid: -10..9\)"
+    text = r"EmbeddingBag: input\[0, 2\] = 13 is out of range for axis 0 of weight with size 10 \(valid: 0..9\)"
     with pytest.raises(OpIndexError, match=text) as caught:
         bag(torch.tensor([[1, 3, 13]]))
     assert (caught.value.op, caught.value.input, caught.value.positions) == ("EmbeddingBag", "input", ((0, 2),))

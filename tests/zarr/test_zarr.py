@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import re
@@ -746,6 +747,21 @@ def test_apply_reads_a_store(files: Path) -> None:
     succeed(*line.split(), "-o", "out.npy")
     succeed(*line.split(), "-o", "out.zarr")
     assert np.load("out.npy").tolist() == zarr.open_array("out.zarr")[...].tolist() == [[10, 11, 12], [1, 2, 3]]
+
+
+@pytest.mark.parametrize("reduction", ["none", "add"])  # without and with a journal
+def test_a_full_disk_is_an_error_that_names_the_array(
+    reduction: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    array = zarr.create_array(tmp_path / "data.zarr", data=np.zeros((4, 3)), chunks=(2, 3))
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    monkeypatch.setattr(storage.Writer, "overwrite", failing(storage.Writer.overwrite, 1, full))
+    with pytest.raises(OSError, match=r"data\.zarr") as caught:
+        gsz.scatter_update(array, [0, 3], np.ones((2, 3)), reduction=reduction)
+    assert caught.value.strerror == "scatter_update: No space left on device; free some and repeat the call"
+    monkeypatch.undo()
+    gsz.scatter_update(array, [0, 3], np.ones((2, 3)), reduction=reduction)
+    assert array[...].sum() == 6
 
 
 def test_apply_resumes_when_asked_to(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:

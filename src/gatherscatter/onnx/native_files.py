@@ -54,6 +54,9 @@ def convert_for_onnxruntime(
     source, target = Path(model), Path(to)
     if target.suffix.lower() != ".onnx":
         raise ModelError(f"{target.name}: the name of the converted model must end in .onnx")
+    if source.suffix.lower() == ".xml":
+        text = f"{source.name} is an OpenVINO IR; convert it to ONNX first: gatherscatter convert {source.name}"
+        raise ModelError(f"{text} {source.stem}.onnx")
     refuse_own_input(target, source)
     with name_model_in_errors(source):
         proto = parse_onnx(source)

@@ -170,12 +170,17 @@ def _string_array(tensor: onnx.TensorProto, form: Layout, where: str) -> np.ndar
 
 def append_data(tensor: onnx.TensorProto, data: bytes | memoryview, file: BinaryIO, name: str) -> None:
     """Append data to a file with this name, and make it the external data of the tensor."""
+    _begin_data(tensor, len(data), file, name)
+    file.write(data)
+
+
+def _begin_data(tensor: onnx.TensorProto, length: int, file: BinaryIO, name: str) -> None:
+    """Make the next bytes of a file with this name the external data of the tensor."""
     offset = -(-file.tell() // _PAGE) * _PAGE
     file.seek(offset)
-    file.write(data)
     tensor.data_location = onnx.TensorProto.EXTERNAL
     del tensor.external_data[:]
-    for key, value in {"location": name, "offset": offset, "length": len(data)}.items():
+    for key, value in {"location": name, "offset": offset, "length": length}.items():
         tensor.external_data.add(key=key, value=str(value))
 
 
@@ -227,8 +232,16 @@ class ExternalData:
     def copy(self, tensor: onnx.TensorProto, where: str, file: BinaryIO, name: str) -> None:
         """Append the data to another file with this name, and make that the external data of the tensor."""
         region = self._region(tensor, layout(tensor, where), where)
-        data = self._map_file(region.path)[region.offset : region.offset + region.length].data
-        append_data(tensor, data, file, name)
+        _begin_data(tensor, region.length, file, name)
+        with region.path.open("rb") as source:
+            source.seek(region.offset)
+            left = region.length
+            while left > 0:
+                block = source.read(min(left, 1 << 20))
+                if not block:
+                    raise ModelError(f"{where}: {region.path.name!r} became shorter")
+                file.write(block)
+                left -= len(block)
 
     def file(self, tensor: onnx.TensorProto, where: str) -> Path:
         """Return the file with the data, with links resolved."""

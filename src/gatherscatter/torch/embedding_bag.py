@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from gatherscatter.errors import OpError, make_choice_error, make_error, reword
+from gatherscatter.arrays.interop import is_observed, is_plain_tensor
+from gatherscatter.errors import OpError, make_choice_error, make_error, raise_index_error, reword
 from gatherscatter.functions.gather_reduce import check_members_shape
+from gatherscatter.sentences import format_sentence
 from gatherscatter.torch.bags import find_member_bags, gather_reduce
 from gatherscatter.torch.functions import check_memory, check_tensors, choose_accumulate, gather
 
@@ -26,7 +29,7 @@ class EmbeddingBag(torch.nn.EmbeddingBag):
     - The result is bit-for-bit identical for any number of threads. Sums of 16-bit floats are rounded once.
     - Second derivatives exist, for every mode.
     - With ``mode="max"``, equal maxima share the gradient in equal parts. PyTorch gives it to one of them.
-    - The offsets are checked: they must start with 0 and must not decrease. Negative indices count from the end.
+    - The offsets are checked: they must start with 0 and must not decrease.
 
     Raises
     ------
@@ -105,12 +108,29 @@ class EmbeddingBag(torch.nn.EmbeddingBag):
             check_members_shape(_OP, "per_sample_weights", tuple(per_sample_weights.shape), tuple(input.shape))
         if input.ndim == 0 or (input.ndim == 1) == (offsets is None):
             raise make_error("bag_input", _OP, shape=tuple(input.shape))
+        input = self._without_negatives(input)
         try:
             result = self._reduce(input, offsets, per_sample_weights)
         except OpError as error:
             raise reword(error, _OP, _NAMES) from None
         # The last offset starts a bag that is not part of the result.
         return result[:-1] if self.include_last_offset and offsets is not None else result
+
+    def _without_negatives(self, input: Tensor) -> Tensor:
+        """Return the indices. Negative ones, which the operator would count from the end, are out of range."""
+        if not input.dtype.is_signed or input.numel() == 0:
+            return input
+        size = self.num_embeddings
+        if is_observed() or not is_plain_tensor(input):  # values are unknown, or not in this memory
+            return torch.where(input < 0, size, input)
+        check_memory(_OP, input=input)
+        least, greatest = torch.aminmax(input)
+        if least < 0 or greatest >= size:
+            array = input.numpy()
+            bad = np.flatnonzero((array < 0) | (array >= size))
+            subject = format_sentence("parts", "rows", array="weight", size=size)
+            raise_index_error(_OP, "input", array, bad, subject=subject, axis=0, allowed=(0, size - 1))
+        return input
 
     def _reduce(self, input: Tensor, offsets: Tensor | None, weights: Tensor | None) -> Tensor:
         accumulate = "step" if self.mode == "max" else choose_accumulate(self.weight)

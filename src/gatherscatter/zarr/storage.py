@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -238,7 +239,26 @@ def open_writer(op: str, array: Stored, title: str, job: Job | None, lock_timeou
         The array stays locked by another process, has an interrupted job, or was changed by another commit.
     ValueError
         The store can't protect updates from getting lost.
+    OSError
+        The disk is full. The error names the array.
     """
+    with _name_full_disk(op, array), _open_writer(op, array, title, job, lock_timeout) as writer:
+        yield writer
+
+
+@contextmanager
+def _name_full_disk(op: str, array: Stored) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            error.strerror = f"{op}: {error.strerror}; free some and repeat the call"
+            error.filename = str(array.store_path)
+        raise
+
+
+@contextmanager
+def _open_writer(op: str, array: Stored, title: str, job: Job | None, lock_timeout: float | None) -> Iterator[Writer]:
     if is_icechunk(array):
         with _commit(op, array, title) as writer:
             yield writer

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument, InvalidGraph
@@ -111,6 +112,26 @@ def test_a_damaged_model_gets_the_error_of_onnxruntime() -> None:
         with pytest.raises(Exception, match=r"ONNXRuntimeError|Unable to load") as caught:
             InferenceSession(broken)
         assert type(caught.value).__module__.startswith("onnxruntime")
+
+
+def test_names_that_are_not_utf8_are_readable_in_errors(tmp_path: Path) -> None:
+    good = make_scatter_model(ADD, node("Neg", "missing", "out")).SerializeToString()
+    path = tmp_path / "model.onnx"
+    path.write_bytes(good.replace(b"missing", b"miss\xff\xfeg"))
+    for model in (path, path.read_bytes()):
+        with pytest.raises(Exception, match=r"ONNXRuntimeError.*miss\\xff\\xfeg") as caught:
+            InferenceSession(model)
+        assert type(caught.value).__module__.startswith("onnxruntime")
+
+
+def test_external_data_is_read_without_a_warning(tmp_path: Path) -> None:
+    model = make_scatter_model(ADD, node("Add", "sum zero", "out"))
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.zeros(1, np.float32), "zero"))
+    onnx.save(model, tmp_path / "model.onnx", save_as_external_data=True, location="model.data", size_threshold=0)
+    code = f"import gatherscatter as gs; print(gs.onnx.InferenceSession({str(tmp_path / 'model.onnx')!r}).plan)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "ScatterND" in done.stdout
+    assert done.stderr == ""
 
 
 def test_an_attribute_that_the_version_has_not_gets_the_error_of_onnxruntime() -> None:

@@ -23,7 +23,7 @@ from gatherscatter.onnx.session.runtime import onnxruntime
 
 # isort: split
 # After the modules that say which extra is missing:
-from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument  # type: ignore[import-untyped]
+from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument  # type: ignore[import-untyped]
 
 _FOLDER = "session.model_external_initializers_file_folder_path"
 _Source: TypeAlias = "str | bytes | os.PathLike[str] | onnx.ModelProto"
@@ -105,7 +105,7 @@ class InferenceSession(onnxruntime.InferenceSession):  # type: ignore[misc]
             self._options = onnxruntime.SessionOptions()
         if self.plan.moved:
             self._options.register_custom_ops_library(str(library_path()))
-        with _external_data(self._options, self._folder):
+        with _external_data(self._options, self._folder, keep=sess_options is None), _readable_errors():
             super().__init__(content, self._options, providers, provider_options, **others)
         self._again = None
         if isinstance(path_or_bytes, str | os.PathLike) and self._model_bytes is not None:
@@ -136,7 +136,7 @@ class InferenceSession(onnxruntime.InferenceSession):  # type: ignore[misc]
         """Recreate the session with other providers; see ``onnxruntime.InferenceSession.set_providers``."""
         if self._again is not None:
             self._model_bytes = self._again()
-        with _external_data(self._options, self._folder):
+        with _external_data(self._options, self._folder), _readable_errors():
             super().set_providers(providers, provider_options)
         if self._again is not None:
             self._model_bytes = b""
@@ -177,13 +177,26 @@ def _find_folder(options: Any) -> str | None:
 
 
 @contextmanager
-def _external_data(options: Any, folder: str | None) -> Iterator[None]:
-    """Set the folder of external data in session options within a block; with None, leave it unchanged."""
+def _readable_errors() -> Iterator[None]:
+    """Within a block, raise ONNX Runtime's errors also if they quote names that are not UTF-8."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise Fail(error.object.decode(errors="backslashreplace")) from None
+
+
+@contextmanager
+def _external_data(options: Any, folder: str | None, *, keep: bool = False) -> Iterator[None]:
+    """Set the folder of external data in session options within a block; with None, leave it unchanged.
+
+    With ``keep``, it remains in the options, because they belong to the session. ONNX Runtime logs a warning about each
+    change of an entry.
+    """
     before = _find_folder(options)
     if folder is not None and before != folder:
         options.add_session_config_entry(_FOLDER, folder)
     try:
         yield
     finally:
-        if _find_folder(options) != before:  # the caller may use the options for other models
+        if not keep and _find_folder(options) != before:  # the caller may use the options for other models
             options.add_session_config_entry(_FOLDER, before or "")  # entries can't be removed
