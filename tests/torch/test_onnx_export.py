@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -346,7 +348,82 @@ def wide_segments(dtype: torch.dtype) -> Iterator[Call]:
             )
 
 
+def widths(dtype: torch.dtype) -> Iterator[Call]:
+    """Every translated operator, on rows of several widths."""
+    if dtype != torch.float32:
+        return
+    bag = torch.nn.functional.embedding_bag
+    index, mask = numbers((7,), 0, 5), values((5, 1), torch.bool)
+    for width in (1, 2, 3, 8, 17, 33):
+        data, source = values((5, width), dtype), values((7, width), dtype)
+        places = index[:, None].expand(7, width).contiguous()
+        same, flat = torch.ones_like(source), numbers((6,), 0, 5 * width)
+        i, j = index, numbers((7,), 0, width)
+        cases: dict[str, tuple[Any, tuple[Tensor, ...]]] = {
+            "scatter": (lambda d, p, s: d.scatter(0, p, s), (data, places, same)),
+            "scatter value": (lambda d, p: d.scatter(0, p, 3), (data, places)),
+            "scatter add": (lambda d, p, s: d.scatter(0, p, s, reduce="add"), (data, places, source)),
+            "scatter value multiply": (lambda d, p: d.scatter(0, p, 3, reduce="multiply"), (data, places)),
+            "scatter_add": (lambda d, p, s: d.scatter_add(0, p, s), (data, places, source)),
+            "index_add": (lambda d, i, s: d.index_add(0, i, s, alpha=2), (data, index, source)),
+            "index_copy": (lambda d, i, s: d.index_copy(0, i, s), (data, index, same)),
+            "index_fill": (lambda d, i: d.index_fill(0, i, 3), (data, index)),
+            "index": (lambda d, i: d[i], (data, index)),
+            "index of pairs": (lambda d, i, j: d[i, j], (data, i, j)),
+            "index of a mask": (lambda d, m: d[m], (data, mask[:, 0])),
+            "index_put": (lambda d, i, s: put(d, (i,), s), (data, index, same)),
+            "index_put add": (lambda d, i, s: put(d, (i,), s, True), (data, index, source)),
+            "index_put of one row": (lambda d, i, s: put(d, (i,), s, True), (data, index, source[:1])),
+            "index_put of one column": (lambda d, i, s: put(d, (i,), s, True), (data, index, source[:, :1])),
+            "masked_fill of rows": (lambda d, m: d.masked_fill(m, 3), (data, mask)),
+            "masked_fill of a row by a column": (lambda d, m: d.masked_fill(m, 3), (data[0], mask)),
+            "masked_fill by a tensor": (lambda d, m, v: d.masked_fill(m, v), (data, mask, source[0, 0])),
+            "masked_scatter": (lambda d, m, s: d.masked_scatter(m, s), (data, mask, source)),
+            "masked_scatter of a row": (lambda d, m, s: d.masked_scatter(m, s), (data[:1], mask, source)),
+            "masked_select": (lambda d, m: d.masked_select(m), (data, mask)),
+            "masked_select of a row": (lambda d, m: d.masked_select(m), (data[0], mask)),
+            "put": (lambda d, i, s: d.put(i, s, accumulate=True), (data, flat, source.ravel()[:6])),
+            "take": (lambda d, i: d.take(i), (data, flat)),
+            "take_along_dim of one row": (lambda d, p: torch.take_along_dim(d, p, 0), (data[:1], places * 0)),
+            "take_along_dim by one row": (lambda d, p: torch.take_along_dim(d, p[:2, :1], 0), (data, places)),
+        }
+        if width > 1:
+            cases["take_along_dim by a column"] = (
+                lambda d, p: torch.take_along_dim(d, p, 1),
+                (data, i[:5, None] % width),
+            )
+        for how in ("sum", "prod", "amin", "amax", "mean"):
+            for own in (True, False):
+                cases[f"scatter_reduce {how} {own}"] = (
+                    lambda d, p, s, how=how, own=own: d.scatter_reduce(0, p, s, how, include_self=own),
+                    (data, places, source),
+                )
+                if how != "sum":
+                    cases[f"index_reduce {how} {own}"] = (
+                        lambda d, i, s, how=how, own=own: d.index_reduce(0, i, s, how, include_self=own),
+                        (data, index, source),
+                    )
+        for reduction in ("add", "mul", "min", "max"):
+            cases[f"gather_reduce {reduction}"] = (
+                lambda d, i, r=reduction: gst.gather_reduce(d, i.reshape(1, 7), reduction=r),
+                (data, index),
+            )
+            cases[f"own scatter {reduction}"] = (
+                lambda d, i, s, r=reduction: gst.scatter_update(d, i, s, reduction=r),
+                (data, index, source),
+            )
+        for mode in ("sum", "mean", "max"):
+            cases[f"embedding_bag {mode}"] = (lambda d, i, m=mode: bag(i.reshape(1, 7), d, mode=m), (data, index))
+            cases[f"segment_reduce {mode}"] = (
+                lambda d, n, m=mode: torch.segment_reduce(d, m, lengths=n),
+                (data, torch.tensor([2, 0, 3])),
+            )
+        for label, (function, inputs) in cases.items():
+            yield Call(f"{label} {width} {dtype}", function, inputs)
+
+
 FAMILIES = {
+    "widths": widths,
     "wide segments": wide_segments,
     "own scatters": own_scatters,
     "own gathers": own_gathers,
@@ -541,8 +618,63 @@ def test_check_export_keeps_the_module_and_draws_masks_and_pointers() -> None:
     module.train()
     gst.check_export(module, inputs, export(Masked(), inputs, aten=True), draws=0)
     assert module.training
-    with pytest.raises(TypeError, match="is bfloat16"):
-        gst.check_export(module, (half.bfloat16(), *inputs[1:]), export(module, inputs, aten=True))
+
+
+class Filled(torch.nn.Module):  # type: ignore[misc]
+    def forward(self, data: Tensor, index: Tensor, mask: Tensor) -> Tensor:
+        return data[index].masked_fill(mask, 0.5)
+
+
+def test_check_export_of_bfloat16() -> None:
+    inputs = values((6, 3), torch.bfloat16), torch.tensor([0, 5, 2]), values((3, 3), torch.bool)
+    program = export(Filled(), inputs, aten=True)
+    report = gst.check_export(Filled(), inputs, program)
+    assert report, str(report)
+    assert report.runs > 4
+    model = program.model_proto
+    (node,) = [node for node in model.graph.node if node.op_type == "Where"]
+    node.input[1], node.input[2] = node.input[2], node.input[1]
+    report = gst.check_export(Filled(), inputs, model)
+    assert report.node is not None
+    assert "'masked_fill' (of aten.masked_fill" in report.node
+
+
+def test_check_export_of_a_type_that_onnxruntime_has_no_kernel_for() -> None:
+    class Double(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, data: Tensor) -> Tensor:
+            return data * 2
+
+    inputs = (values((6, 3), torch.bfloat16),)
+    report = gst.check_export(Double(), inputs, export(Double(), inputs))
+    assert not report
+    assert report.text.startswith("ONNX Runtime: [ONNXRuntimeError] : 9 : NOT_IMPLEMENTED")
+
+
+@pytest.mark.parametrize(
+    ("name", "bags"),
+    [("lengths", [2, 0, 3, 1]), ("lengths", [0, 1, 2, 3]), ("lengths", [0, 6]), ("offsets", [0, 2, 2, 5, 6])],
+)
+def test_check_export_draws_no_bags_beyond_the_data(name: str, bags: list[int]) -> None:
+    seen: list[Tensor] = []
+
+    class Unchecked(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, data: Tensor, given: Tensor) -> Tensor:
+            if not torch.compiler.is_compiling():
+                seen.append(given)
+            return torch.segment_reduce(data, "sum", **{name: given}, unsafe=True)
+
+    inputs = values((6, 2), torch.float32), torch.tensor(bags)
+    report = gst.check_export(Unchecked(), inputs, export(Unchecked(), inputs, aten=True), draws=20)
+    assert report, str(report)
+    for given in seen:
+        assert given.min() >= 0
+        assert given.sum() <= 6 if name == "lengths" else given[-1] == 6
+
+
+def test_the_table_of_translations_needs_no_other_import() -> None:
+    code = "from gatherscatter.torch import onnx_translations; print(len(onnx_translations(aten=True)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) == len(gst.onnx_translations(aten=True))
 
 
 def test_wrong_arguments_of_check_export() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+import gatherscatter.torch.segment.reduce  # noqa: F401  (defines an operator)
 from gatherscatter.torch.library import operator
 from gatherscatter.torch.onnx_export import aten as pytorch_operators
 from gatherscatter.torch.onnx_export import domain as own_domain

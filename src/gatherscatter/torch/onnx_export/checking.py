@@ -9,11 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx
 import torch
 from torch import Tensor
 
+from gatherscatter.arrays.convert import is_float
 from gatherscatter.errors import OpTypeError, OpValueError
 from gatherscatter.extras import require
 
@@ -66,7 +68,12 @@ def check_export(
 
     Both run with the given inputs. Then they run with drawn ones, in which tensors of integers and masks are different:
     values are repeated, and some are negative. In some of them, a vector that ascends from 0 still does, as offsets
-    must. Drawn inputs that the module refuses are skipped. The module runs in evaluation mode.
+    must. A vector that can hold the lengths of bags, or the positions where they begin and end, always keeps its sum or
+    its ends, because operators without checks would read other memory. Drawn inputs that the module refuses are
+    skipped. The module runs in evaluation mode.
+
+    ONNX Runtime can't exchange bfloat16 with Python. Such inputs and results of the model are cast from and to float32,
+    which changes no value.
 
     Parameters
     ----------
@@ -91,7 +98,7 @@ def check_export(
     Raises
     ------
     TypeError
-        An input is not a tensor, or a tensor of bfloat16, which NumPy does not have.
+        An input is not a tensor.
     ValueError
         The model has other inputs or results than the module.
     ImportError
@@ -114,9 +121,6 @@ def check_export(
         if not isinstance(given, Tensor):
             text = f"check_export: inputs[{number}] must be a tensor, not {type(given).__name__}"
             raise OpTypeError(text, op="check_export", input="inputs")
-        if given.dtype == torch.bfloat16:
-            text = f"check_export: inputs[{number}] is bfloat16, which ONNX Runtime can't take from NumPy"
-            raise OpTypeError(text, op="check_export", input="inputs")
     training = module.training
     try:
         return _compare(module.eval(), inputs, _load(model), draws, seed, rtol, atol)
@@ -133,8 +137,11 @@ def _compare(
     rtol: float,
     atol: float,
 ) -> ExportReport:
-    session = _make_session(proto)
     runs = skipped = 0
+    try:
+        session = _make_session(proto)
+    except Exception as error:  # ONNX Runtime has several classes of errors
+        return _report_failure(runs, skipped, "given", error)
     for label, given in _draw_inputs(inputs, draws, np.random.default_rng(seed)):
         try:
             with torch.no_grad():
@@ -148,12 +155,11 @@ def _compare(
         runs += 1
         arrays = _name_inputs(session, given)
         try:
-            found = session.run(None, arrays)
-        except Exception as error:  # ONNX Runtime has several classes of errors
-            lines = str(error).strip().splitlines()
-            return ExportReport(runs, skipped, _find_failing_node(str(error)), label, f"ONNX Runtime: {lines[-1]}")
+            found = _run(session, arrays)
+        except Exception as error:
+            return _report_failure(runs, skipped, label, error)
         _check_count("results", len(expected), len(found))
-        for name, one, other in zip(_output_names(session), expected, found, strict=True):
+        for (name, other), one in zip(found.items(), expected, strict=True):
             if not _agree(one, other, rtol, atol):
                 node, difference = _find_departure(module, given, proto, arrays, rtol, atol)
                 return ExportReport(
@@ -173,20 +179,56 @@ def _load(model: Any) -> onnx.ModelProto:
 
 
 def _make_session(proto: onnx.ModelProto) -> Any:
+    proto = _exchange_floats(proto)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4  # an error is raised, too
     return onnxruntime.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
-def _output_names(session: Any) -> list[str]:
-    return [output.name for output in session.get_outputs()]
+def _exchange_floats(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """Return the model with float32 in place of inputs and outputs of bfloat16."""
+    proto = copy.deepcopy(proto)
+    before: list[onnx.NodeProto] = []
+    after: list[onnx.NodeProto] = []
+    for info, nodes, to in (
+        *((info, before, onnx.TensorProto.BFLOAT16) for info in proto.graph.input),
+        *((info, after, onnx.TensorProto.FLOAT) for info in proto.graph.output),
+    ):
+        if info.type.tensor_type.elem_type == onnx.TensorProto.BFLOAT16:
+            own, name = info.name, f"{info.name}{_AS_FLOAT}"
+            ends = ([name], [own]) if nodes is before else ([own], [name])
+            nodes.append(onnx.helper.make_node("Cast", *ends, to=to))
+            info.name, info.type.tensor_type.elem_type = name, onnx.TensorProto.FLOAT
+    nodes = [*before, *proto.graph.node, *after]
+    del proto.graph.node[:]
+    proto.graph.node.extend(nodes)
+    return proto
+
+
+_AS_FLOAT = ":float32"
+
+
+def _run(session: Any, arrays: Arrays) -> dict[str, np.ndarray]:
+    """Run the model. Results are those of its own types."""
+    found = zip((output.name for output in session.get_outputs()), session.run(None, arrays), strict=True)
+    return {
+        name.removesuffix(_AS_FLOAT): array.astype(ml_dtypes.bfloat16) if name.endswith(_AS_FLOAT) else array
+        for name, array in found
+    }
+
+
+def _to_array(tensor: Tensor) -> np.ndarray:
+    if tensor.dtype == torch.bfloat16:
+        return tensor.detach().float().numpy().astype(ml_dtypes.bfloat16)
+    return tensor.detach().numpy()
 
 
 def _name_inputs(session: Any, given: Sequence[Tensor]) -> Arrays:
     """Map the inputs of the model to arrays."""
     names = [info.name for info in session.get_inputs()]
     _check_count("inputs", len(given), len(names))
-    return {name: tensor.detach().numpy() for name, tensor in zip(names, given, strict=True)}
+    plain = (tensor.float() if tensor.dtype == torch.bfloat16 else tensor for tensor in given)
+    return {name: tensor.detach().numpy() for name, tensor in zip(names, plain, strict=True)}
 
 
 def _check_count(what: str, module: int, model: int) -> None:
@@ -204,23 +246,30 @@ def _draw_inputs(
     yield "given", tuple(inputs)
     seen = [tuple(inputs)]
     for number in range(draws):
-        drawn = tuple(_draw(tensor, generator, number) for tensor in inputs)
+        drawn = tuple(_draw(tensor, inputs, generator, number) for tensor in inputs)
         if not any(all(map(torch.equal, drawn, others)) for others in seen):
             yield f"drawn ({number + 1})", drawn
             seen.append(drawn)
 
 
-def _draw(tensor: Tensor, generator: np.random.Generator, number: int) -> Tensor:
+def _draw(tensor: Tensor, inputs: Sequence[Tensor], generator: np.random.Generator, number: int) -> Tensor:
     """Draw integers from those of the tensor, so that they stay in range. In odd draws, some become negative."""
     if tensor.is_floating_point() or tensor.is_complex() or tensor.numel() == 0:
         return tensor
     values = tensor.numpy()
     if tensor.dtype == torch.bool:
         return torch.from_numpy(generator.permutation(values.ravel()).reshape(values.shape))
+    sizes = {size for other in inputs if other is not tensor for size in other.shape}
+    is_line = values.ndim == 1 and values.min() >= 0
+    may_be_lengths = is_line and int(values.sum()) in sizes
     drawn = generator.choice(values.ravel(), values.shape)
-    if number % 4 < 2 and values.ndim == 1 and values[0] == 0 and (np.diff(values) >= 0).all():
-        drawn[0], drawn[-1] = values[0], values[-1]  # as the pointers of bags must
-        return torch.from_numpy(np.sort(drawn))
+    if is_line and values[0] == 0 and (np.diff(values) >= 0).all():  # where bags begin
+        if number % 4 < 2 or may_be_lengths or int(values[-1]) in sizes:
+            drawn[0], drawn[-1] = values[0], values[-1]
+            too_long = may_be_lengths and drawn.sum() > values.sum()
+            return torch.from_numpy(values if too_long else np.sort(drawn))
+    elif may_be_lengths:
+        return torch.from_numpy(generator.permutation(values))
     if number % 2 == 1 and values.min() >= 0:
         below = generator.integers(-1 - values.max(), 0, values.shape)
         drawn = np.where(generator.random(values.shape) < 0.5, drawn, below)
@@ -232,22 +281,29 @@ def _draw(tensor: Tensor, generator: np.random.Generator, number: int) -> Tensor
 
 def _flatten(result: Any) -> list[np.ndarray]:
     leaves, _ = torch.utils._pytree.tree_flatten(result)
-    return [leaf.detach().numpy() for leaf in leaves if isinstance(leaf, Tensor)]
+    return [_to_array(leaf) for leaf in leaves if isinstance(leaf, Tensor)]
 
 
 def _agree(expected: np.ndarray, found: np.ndarray, rtol: float, atol: float) -> bool:
     if expected.shape != found.shape or expected.dtype != found.dtype:
         return False
-    if expected.dtype.kind not in "fc":
+    if not is_float(expected.dtype):
         return bool(np.array_equal(expected, found))
-    rtol = max(rtol, 4 * float(np.finfo(expected.dtype).eps))
-    return bool(np.allclose(found, expected, rtol=rtol, atol=atol, equal_nan=True))
+    limits: Any = ml_dtypes.finfo
+    rtol = max(rtol, 4 * float(limits(expected.dtype).eps))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.allclose(_widen(found), _widen(expected), rtol=rtol, atol=atol, equal_nan=True))
+
+
+def _widen(array: np.ndarray) -> np.ndarray:
+    return array.astype(np.float32) if array.dtype == ml_dtypes.bfloat16 else array
 
 
 def _describe(expected: np.ndarray, found: np.ndarray) -> str:
     if expected.shape != found.shape or expected.dtype != found.dtype:
         kinds = [f"{each.dtype} of shape {each.shape}" for each in (expected, found)]
         return f"PyTorch has {kinds[0]}, ONNX Runtime {kinds[1]}."
+    expected, found = _widen(expected), _widen(found)
     differs = ~np.isclose(found, expected, rtol=0, atol=0, equal_nan=expected.dtype.kind in "fc")
     with np.errstate(all="ignore"):
         sizes = np.where(differs, np.abs(np.subtract(found, expected, dtype=np.float64)), -1)
@@ -272,11 +328,13 @@ def _find_departure(
         for name in node.output
         if name in expected and expected[name][0] in _metadata(node)
     ]
-    inner.graph.output.extend(
-        onnx.helper.make_empty_tensor_value_info(name) for name, _ in known if name not in outputs
-    )
-    session = _make_session(inner)
-    values = dict(zip(_output_names(session), session.run(None, arrays), strict=True))
+    for name, _ in known:
+        if name not in outputs:
+            info = onnx.helper.make_empty_tensor_value_info(name)
+            if expected[name][1].dtype == ml_dtypes.bfloat16:
+                info.type.tensor_type.elem_type = onnx.TensorProto.BFLOAT16
+            inner.graph.output.append(info)
+    values = _run(_make_session(inner), arrays)
     for name, node in known:
         if not _agree(expected[name][1], values[name], rtol, atol):
             target = expected[name][0].removeprefix("torch.ops.")
@@ -298,7 +356,7 @@ class _Recorder(torch.fx.Interpreter):
     def run_node(self, node: torch.fx.Node) -> Any:
         result = super().run_node(node)
         if node.op == "call_function" and isinstance(result, Tensor):
-            self.results[node.name] = (str(node.target), result.detach().clone().numpy())
+            self.results[node.name] = (str(node.target), _to_array(result.detach().clone()))
         return result
 
 
@@ -311,6 +369,12 @@ def _run_steps(module: torch.nn.Module, given: Sequence[Tensor]) -> dict[str, tu
     with torch.no_grad():
         recorder.run(*copy.deepcopy(tuple(given)))
     return recorder.results
+
+
+def _report_failure(runs: int, skipped: int, label: str, error: Exception) -> ExportReport:
+    """Report an error of ONNX Runtime."""
+    lines = str(error).strip().splitlines()
+    return ExportReport(runs, skipped, _find_failing_node(str(error)), label, f"ONNX Runtime: {lines[-1]}")
 
 
 def _find_failing_node(text: str) -> str:
