@@ -142,7 +142,7 @@ PARAMETERS = {
     "fill_value": "; did you mean 'default'?",
     "include_last_offset": "; use offsets without the last one, or all of them as indptr",
     "per_sample_weights": "; did you mean 'weights'?",
-    "skipna": "; use the call on values without NaN",
+    "skipna": "; use gatherscatter.aggregate with a function such as 'nansum' or 'nanmean'",
 }
 
 

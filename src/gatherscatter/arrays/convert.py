@@ -439,8 +439,8 @@ def _advise_integers(name: str, array: np.ndarray, others: Mapping[str, Any]) ->
 
 
 def _find_fraction(array: np.ndarray) -> int | None:
-    """Return the flat position of the first float that is not a whole number, or None."""
-    fraction = ~np.isfinite(array) | (np.trunc(array) != array)
+    """Return the flat position of the first float that is not a whole number of 64 bits, or None."""
+    fraction = ~(np.abs(array) < 2.0**63) | (np.trunc(array) != array)
     return int(np.argmax(fraction)) if fraction.any() else None
 
 
