@@ -388,7 +388,7 @@ def test_gradients_in_every_combination() -> None:
     value, pull = jax.vjp(gsj.gather, table, rows[0])
     assert pull(value)[1].dtype == jax.dtypes.float0
     np.testing.assert_array_equal(jax.checkpoint(jax.grad(loss))(table, rows[0]), expected[0])
-    with pytest.raises(TypeError, match="custom_vjp"):
+    with pytest.raises(TypeError, match=r"no derivatives in forward mode.*jax\.jacrev"):
         jax.jvp(lambda table: gsj.gather(table, rows), (table,), (table,))
 
 

@@ -351,7 +351,7 @@ def test_integers_have_no_gradient() -> None:
         assert pull(np.zeros(result.shape, jax.dtypes.float0))[0].dtype == jax.dtypes.float0
     _, pull = jax.vjp(gsj.gather_reduce, jnp.ones(2), jnp.array([[0, 1]]))
     assert pull(jnp.ones(1))[1].dtype == jax.dtypes.float0
-    with pytest.raises(TypeError, match="custom_vjp"):
+    with pytest.raises(TypeError, match=r"no derivatives in forward mode.*jax\.jacrev"):
         jax.jvp(lambda data: gsj.gather_reduce(data, [[0]]), (jnp.ones(2),), (jnp.ones(2),))
 
 

@@ -143,7 +143,7 @@ def test_gradients_and_modes(direct: list[bool]) -> None:
     direct.clear()
     assert torch.vmap(lambda t: gst.gather(t, ROWS))(TABLE[None]).shape == (1, 3, 3)
     assert torch.func.grad(lambda t: gst.gather(t, ROWS).sum())(TABLE).shape == TABLE.shape
-    with torch.autograd.forward_ad.dual_level(), pytest.raises((NotImplementedError, RuntimeError)):
+    with torch.autograd.forward_ad.dual_level(), pytest.raises(TypeError, match="forward mode"):
         gst.gather(torch.autograd.forward_ad.make_dual(TABLE, TABLE), ROWS)
     assert gst.gather(TABLE.to("meta"), ROWS.to("meta")).is_meta
     compiled = torch.compile(lambda t: gst.gather(t, ROWS) + 1, backend="eager", fullgraph=True)
@@ -228,6 +228,28 @@ def test_an_interrupt_is_not_lost(call: Callable[[Tensor], Tensor]) -> None:
     with pytest.raises(KeyboardInterrupt):
         general(call, TABLE, interrupt)
     assert torch.equal(general(call, TABLE, fail), call(TABLE))
+
+
+TRACES: dict[str, Callable[..., Any]] = {
+    "torch.jit.trace": lambda call, table: torch.jit.trace(call, table, check_trace=False),
+    "make_fx": lambda call, table: torch.fx.experimental.proxy_tensor.make_fx(call)(table),
+}
+
+
+@pytest.mark.parametrize("trace", TRACES)
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.filterwarnings("ignore")  # torch.jit is deprecated
+def test_a_trace_records_calls(name: str, trace: str) -> None:
+    traced = TRACES[trace](CALLS[name], TABLE)
+    assert torch.equal(traced(TABLE * 3), CALLS[name](TABLE * 3))
+
+
+@pytest.mark.parametrize("trace", TRACES)
+@pytest.mark.parametrize("name", ARRAY_CALLS)
+@pytest.mark.filterwarnings("ignore")
+def test_a_trace_does_not_record_the_results_of_array_functions_as_constants(name: str, trace: str) -> None:
+    with pytest.raises(TypeError, match=r"is being traced by PyTorch, which would .*; use .*gatherscatter\.torch"):
+        TRACES[trace](ARRAY_CALLS[name], TABLE)
 
 
 def test_freed_storages() -> None:

@@ -149,11 +149,12 @@ def is_transformed() -> bool:
 
 
 def is_observed() -> bool:
-    """Whether the compiler, a transformation, forward mode or a mode of the dispatcher is active, or a test is."""
+    """Whether the compiler, a trace, a transformation, forward mode, a mode of the dispatcher or a test is active."""
     torch: Any = sys.modules["torch"]
     return (
         USES_TORCH_OPERATORS
         or is_transformed()
+        or torch._C._get_tracing_state() is not None
         or torch._C._len_torch_dispatch_stack() > 0
         or torch.autograd.forward_ad._current_level >= 0
     )
@@ -171,6 +172,9 @@ def _take_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
     torch: Any = sys.modules["torch"]
     if torch.autograd.forward_ad._current_level >= 0:
         refuse_gradient(op, name, tensor)
+    if _is_recorded():
+        text = f"{op}: {name} is being traced by PyTorch, which would record the result as a constant"
+        raise OpTypeError(f"{text}{_advise_in_traced_code(op)}", op=op, input=name)
     array = None
     with suppress(TypeError, RuntimeError):  # PyTorch refuses every tensor that is not plain
         array = tensor_array(op, name, tensor)
@@ -184,6 +188,14 @@ def _take_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
         check_tensor(op, name, tensor)
         _refuse_special_view(op, tensor)
     return _take_unusual_tensor(op, name, tensor)
+
+
+def _is_recorded() -> bool:
+    """Whether torch.jit.trace or make_fx records calls of operators. They do not see what NumPy's arrays do."""
+    torch: Any = sys.modules["torch"]
+    if torch._C._get_tracing_state() is not None:
+        return True
+    return torch._C._len_torch_dispatch_stack() > 0 and torch.fx.experimental.proxy_tensor.get_proxy_mode() is not None
 
 
 def _refuse_parts_of_bytes(op: str, name: str, tensor: Any) -> None:
@@ -316,10 +328,7 @@ def _take_unusual_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
             or type(tensor).__name__ == "FakeTensor"
             or torch._C._len_torch_dispatch_stack() > 0
         )
-        advice = ""
-        if is_wrapped:
-            other = _torch_call(op)
-            advice = f"; use {other}" if other else "; call this outside of transformed and traced code"
+        advice = _advise_in_traced_code(op) if is_wrapped else ""
         text = f"{op}: {name} can't be taken from PyTorch: {str(error).splitlines()[0]}{advice}"
         raise OpTypeError(text, op=op, input=name) from None
 
@@ -344,6 +353,11 @@ _DIFFERENTIABLE = frozenset(
     ("aggregate", "gather", "gather_elements", "gather_nd", "gather_reduce", "scatter_elements", "scatter_nd",
      "scatter_update")
 )  # fmt: skip
+
+
+def _advise_in_traced_code(op: str) -> str:
+    other = _torch_call(op)
+    return f"; use {other}" if other else "; call this outside of transformed and traced code"
 
 
 def _torch_call(op: str) -> str:

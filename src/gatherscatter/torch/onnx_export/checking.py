@@ -68,8 +68,8 @@ def check_export(
 
     Both run with the given inputs. Then they run with drawn ones, in which tensors of integers and masks are different:
     values are repeated, and some are negative. In some of them, a vector that ascends from 0 still does, as offsets
-    must. A vector that can hold the lengths of bags, or the positions where they begin and end, always keeps its sum or
-    its ends, because operators without checks would read other memory. Drawn inputs that the module refuses are
+    must. A vector that can hold the lengths of bags, or the positions where they begin and end, does not exceed its sum and
+    keeps its ends, because operators without checks would read other memory. Drawn inputs that the module refuses are
     skipped. The module runs in evaluation mode.
 
     ONNX Runtime can't exchange bfloat16 with Python. Such inputs and results of the model are cast from and to float32,
@@ -269,7 +269,7 @@ def _draw(tensor: Tensor, inputs: Sequence[Tensor], generator: np.random.Generat
             too_long = may_be_lengths and drawn.sum() > values.sum()
             return torch.from_numpy(values if too_long else np.sort(drawn))
     elif may_be_lengths:
-        return torch.from_numpy(generator.permutation(values))
+        return torch.from_numpy(drawn if drawn.sum() <= values.sum() else generator.permutation(values))
     if number % 2 == 1 and values.min() >= 0:
         below = generator.integers(-1 - values.max(), 0, values.shape)
         drawn = np.where(generator.random(values.shape) < 0.5, drawn, below)
