@@ -392,7 +392,7 @@ def shape_fault(
     elif fault == "tuple_length" and len(indices) == 2 and batch_dims == 0 and indices[0] == rank:
         advice = format_sentence("parts", "transposed")
     elif fault in ("same_rank", "indices_shape"):
-        advice = advise_off_axis(data, indices, axis, gathers=updates is None)
+        advice = advise_off_axis(data, indices, axis, updates)
     else:
         advice = ""
     raise make_error(
@@ -438,13 +438,14 @@ def _can_be_broadcast(shape: Coordinates, target: Coordinates) -> bool:
     return len(shape) <= len(target) and all(n in (1, wanted) for n, wanted in pairs)
 
 
-def advise_off_axis(data: Coordinates, indices: Coordinates, axis: int, *, gathers: bool = True) -> str:
+def advise_off_axis(data: Coordinates, indices: Coordinates, axis: int, updates: Coordinates | None = None) -> str:
     """Return the end of an error about indices for single elements whose shape differs from data's off the axis."""
     if not -len(data) <= axis < len(data):
         return ""
     axis %= len(data)
     if indices == data[:axis] + data[axis + 1 :]:
-        place = "indices[..., None]" if axis == len(data) - 1 else f"indices[{':, ' * axis}None]"
+        key = "[..., None]" if axis == len(data) - 1 else f"[{':, ' * axis}None]"
+        place = f"indices{key} and updates{key}" if updates == indices else f"indices{key}"
         return format_sentence("parts", "dropped_axis", axis=axis, place=place)
     if len(indices) > len(data):
         return ""
@@ -453,9 +454,9 @@ def advise_off_axis(data: Coordinates, indices: Coordinates, axis: int, *, gathe
     if _can_be_broadcast(padded, wanted):
         return format_sentence("parts", "broadcast_indices", shape=wanted)
     wanted = (*padded[:axis], data[axis], *padded[axis + 1 :])
-    return (
-        format_sentence("parts", "broadcast_data", shape=wanted) if gathers and _can_be_broadcast(data, wanted) else ""
-    )
+    if updates is not None or not _can_be_broadcast(data, wanted):
+        return ""
+    return format_sentence("parts", "broadcast_data", shape=wanted)
 
 
 def _is_one_tuple(

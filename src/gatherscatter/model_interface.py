@@ -38,19 +38,21 @@ class Model(Protocol):
 
 def check_model(model: object, *, kinds: str = "a path, bytes or a ModelProto") -> None:
     """Refuse an object of another library that is not one of the kinds of models that are read."""
-    if isinstance(model, str | os.PathLike) or hasattr(model, "SerializeToString"):
+    if isinstance(model, str | os.PathLike) or (hasattr(model, "SerializeToString") and hasattr(model, "graph")):
         return
     if isinstance(model, bytes) and "bytes" in kinds:
         return
-    package = type(model).__module__.partition(".")[0]
-    name = type(model).__name__ if package == "builtins" else f"{package}.{type(model).__name__}"
-    raise ModelError(f"the model must be {kinds}, not {name}{_INSTEAD.get(package, '')}")
+    packages = [base.__module__.partition(".")[0] for base in type(model).__mro__]
+    name = type(model).__name__ if packages[0] == "builtins" else f"{packages[0]}.{type(model).__name__}"
+    advice = next((_INSTEAD[package] for package in packages if package in _INSTEAD), "")
+    raise ModelError(f"the model must be {kinds}, not {name}{advice}")
 
 
 _INSTEAD = {
     "openvino": "; write it with openvino.save_model(model, 'model.xml'), and give this path",
     "torch": "; export it with torch.onnx.export(model, arguments, 'model.onnx'), and give this path",
     "jax": "; export it to ONNX, and give the path of the file",
+    "jaxlib": "; export it to ONNX, and give the path of the file",
     "onnxruntime": "; give the path of the file that it was made from",
 }
 

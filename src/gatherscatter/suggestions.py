@@ -83,7 +83,8 @@ def suggest_instead(name: str, function: str = "") -> str:
     '; use the call without it: the result is a new object'
     """
     others = read_sentences()["other_parameters"]
-    owners = (function, function.rpartition(".")[0])
+    module, _, own = function.rpartition(".")
+    owners = (function, own, module)
     instead = next((others[key] for owner in owners if (key := f"{owner}.{name}") in others), others.get(name))
     return format_sentence("parts", "use_instead", instead=instead) if instead else ""
 
@@ -144,7 +145,7 @@ def suggest_calls(name: str) -> str:
         format_sentence("parts", "instead_of", theirs=theirs, ours=ours)
         for library in libraries
         for line in library["lines"]
-        for theirs, ours in [_in_place(line) if in_place else line[:2]]
+        for theirs, ours in [_in_place(line) if in_place and library["package"] == "torch" else line[:2]]
         if letters in map(_letters, _names_of(line))
     ]
     places = [
@@ -159,9 +160,10 @@ def suggest_calls(name: str) -> str:
 def _in_place(line: list[str]) -> tuple[str, str]:
     """Return both sides of a line of known_as.toml, with a call that changes ``x`` in place if it scatters."""
     theirs, ours = line[:2]
-    if not theirs.startswith("x.") or not ours.startswith(("gs.scatter_", "gs.at(x)")):
+    if not theirs.startswith("x.") or not re.match(r"gs\.scatter_|gs\.at\(x\).*\.set\(", ours):
         return theirs, ours
-    return theirs.replace("(", "_(", 1), f"{ours[:-1]}, out=x)"
+    in_place = f"x.copy_({ours})" if ours.endswith(".reshape(x.shape)") else f"{ours[:-1]}, out=x)"
+    return theirs.replace("(", "_(", 1), in_place
 
 
 def name_place(place: str) -> str:

@@ -44,8 +44,8 @@ LISTS = "[[0], [], [1, 2], []]"
 NULLS = "[[0], None, [1, 2], []]"
 ARROW_IDS = "segment_ids=pc.list_parent_indices(x), num_segments=len(x)"
 PANDAS = (
-    "x.list.flatten().to_numpy()",
-    "segment_ids=np.repeat(np.arange(len(x)), x.list.len().fillna(0)), num_segments=len(x)",
+    "pc.list_flatten(pa.array(x))",
+    "segment_ids=pc.list_parent_indices(pa.array(x)), num_segments=len(x)",
 )
 POLARS = (
     "x.filter(x.list.len() > 0).explode()",
@@ -84,12 +84,28 @@ CASES = [
     Case("MultiIndex", "pd.MultiIndex.from_tuples([('b', 1), (None, 1), ('b', 1)])", "x.factorize()[0]", [0, 1, 0]),
     Case("missing values of pandas", "pd.Series([2, None], dtype='Int64')", "x.fillna(value)", [2, -1]),
     Case(
-        "missing values of pandas",
+        "categorical of pandas with missing values",
         "pd.Categorical([2, None, 0])",
-        "leave out these positions",
+        "x[x.notna()].codes",
         [1, 0],
         "indices",
-        "x[x.notna()].codes",
+    ),
+    Case(
+        "categorical of pandas with missing values",
+        "pd.Series(['b', None, 'a'], dtype='category')",
+        "x[x.notna()].cat.codes",
+        [1, 0],
+        "indices",
+    ),
+    Case(
+        "categorical of pandas with missing values", "pd.Categorical([2, None, 0])", "x.to_numpy()", [2.0, np.nan, 0.0]
+    ),
+    Case(
+        "missing values of Awkward Array",
+        "ak.Array([[0], None, [1, 2]])",
+        "ak.fill_none(x, [], axis=0)",
+        [1, 0, 2],
+        use="ak.num({})",
     ),
     Case("categorical of pandas", CATEGORIES, "x.codes", [1, 2, 1], "indices"),
     Case("categorical of pandas", f"pd.Series({CATEGORIES})", "x.cat.codes", [1, 2, 1], "indices"),
@@ -121,6 +137,7 @@ CASES = [
     Case("sparse of pandas", "pd.Series([2, 0], dtype='Sparse[int]')", "x.sparse.to_dense()", [2, 0]),
     *bags("lists of pandas", ARROW_LISTS.format(LISTS), *PANDAS),
     *bags("lists of pandas", ARROW_LISTS.format(NULLS), *PANDAS),
+    *bags("lists of pandas", f"pd.Index({ARROW_LISTS.format(NULLS)})", *PANDAS),
     Case(
         "groups of pandas",
         "pd.Series(TABLE).groupby(pd.Categorical(['b', 'a', 'b'], categories=['a', 'b', 'c']), observed=False)",
@@ -303,7 +320,8 @@ def test_the_advice_gives_the_right_numbers(case: Case) -> None:
     }
     try:
         exec(f"import numpy as np\n{SETUPS[case.kind]}", names)
-        names["pc"] = importlib.import_module("pyarrow.compute") if "pc." in case.advice + case.use else None
+        if "pc." in case.advice:
+            names |= {"pa": importlib.import_module("pyarrow"), "pc": importlib.import_module("pyarrow.compute")}
         importlib.import_module("gatherscatter.xarray") if "xarray" in case.advice else None
     except ImportError as error:
         pytest.skip(str(error))
@@ -350,6 +368,25 @@ def test_labels_that_are_no_numbers(kind: str) -> None:
         assert call(numbers).tolist() == [10, 101]
 
 
+def test_missing_labels_are_to_be_left_out() -> None:
+    for labels in (["a", None], [1.5, np.nan], np.array(["2026", "NaT"], "M8[D]")):
+        with pytest.raises(gs.OpTypeError, match="some labels are missing: leave out their positions in all inputs"):
+            gs.aggregate(labels, TABLE[:2])
+
+
+def test_lists_that_can_be_no_bags_get_no_advice_about_bags() -> None:
+    for call in (
+        lambda: gs.gather([[1], [2, 3]], [0]),
+        lambda: gs.gather(TABLE, [[0], [1, 2]]),
+        lambda: gs.gather_reduce(TABLE, [0, [1, 2]]),
+        lambda: gs.gather_reduce(TABLE, [[[0]], [[1, 2], [0]]]),
+        lambda: gs.gather_reduce(TABLE, segment_ids=[[0], [1, 2]]),
+    ):
+        with pytest.raises(gs.OpError) as caught:
+            call()
+        assert "bags" not in str(caught.value)
+
+
 @pytest.mark.parametrize("lists", [[[0], [], [1, 2], []], [[], [2]], [[0, 1], [2], []]])
 @pytest.mark.parametrize("kind", [list, "array of lists", "array of arrays"])
 def test_lists_of_different_lengths(lists: list[list[int]], kind: Any) -> None:
@@ -370,8 +407,14 @@ def test_positions_along_an_axis(axis: int, arrays: str) -> None:
     indices = data.argmax(axis)
     with pytest.raises(gs.OpValueError) as caught:
         eval(arrays)(data, indices, axis=axis)
-    (indices,) = followed(str(caught.value), r"pass (indices\[.*\]) \(", indices=indices)
-    np.testing.assert_array_equal(eval(arrays)(data, indices, axis=axis), data.max(axis, keepdims=True))
+    (kept,) = followed(str(caught.value), r"pass (indices\[.*\]) \(", indices=indices)
+    np.testing.assert_array_equal(eval(arrays)(data, kept, axis=axis), data.max(axis, keepdims=True))
+    updates = indices * 0
+    with pytest.raises(gs.OpValueError) as caught:
+        gs.scatter_elements(data, indices, updates, axis)
+    given = {"indices": indices, "updates": updates}
+    both = followed(str(caught.value), r"pass (indices\[.*\]) and (updates\[.*\]) \(", **given)
+    np.testing.assert_array_equal(gs.scatter_elements(data, *both, axis).min(axis), np.zeros(updates.shape))
 
 
 @pytest.mark.parametrize(

@@ -287,6 +287,17 @@ def test_sums_of_halves_that_would_be_rounded_otherwise_are_left(tmp_path: Path)
     assert "rounded differently" in change.text
 
 
+@pytest.mark.parametrize("widen", [False, True])
+def test_other_refused_types_get_no_advice_about_halves(widen: bool, tmp_path: Path) -> None:
+    made = model(
+        [node("Gather", "data places", "out")],
+        {"data": (np.complex64, ["n"]), "places": (I64, ["k"])},
+        {"out": (np.complex64, ["k"])},
+    )
+    fixed = fix(made, tmp_path / "fixed.onnx", targets=["onnxruntime"], widen_halves=widen)
+    assert all("halves" not in change.text for change in fixed.left)
+
+
 @pytest.mark.parametrize("dtype", [F16, ml_dtypes.bfloat16])
 @pytest.mark.parametrize("reduction", ["add", "mul"])
 @pytest.mark.parametrize("op_type", ["ScatterND", "ScatterElements"])
@@ -339,9 +350,13 @@ def test_halves_without_repeated_indices_stay_exact_on_request(tmp_path: Path) -
     assert "exact" in texts(fixed)
 
 
+@pytest.mark.parametrize("dtype", [F16, np.bool_])
 @pytest.mark.parametrize("reduction", ["min", "max"])
-def test_extremes_of_halves_do_not_race_after_the_rewriting(reduction: str, tmp_path: Path) -> None:
-    fixed = fix(scatter_nd(reduction, F16), tmp_path / "fixed.onnx", targets=["onnxruntime"])
+def test_extremes_of_halves_and_bools_do_not_race_after_the_rewriting(
+    reduction: str, dtype: Any, tmp_path: Path
+) -> None:
+    fixed = fix(scatter_nd(reduction, dtype), tmp_path / "fixed.onnx", targets=["onnxruntime"])
+    assert fixed.left == ()
     assert fixed.after is not None
     assert fixed.after.summary == ["onnxruntime: 1 of 1 supported"]
 

@@ -196,11 +196,11 @@ HABITS: dict[str, Callable[[], Any]] = {
     ),
     "use a function with the prefix 'nan', as in 'nanmean'": lambda: gs.aggregate([0], [1.0], "mean", skipna=True),
     "did you mean 'a'?": lambda: gs.aggregate([0], values=[1.0]),
-    "must return one number for the values of a group, not an array of shape (2,); func='array' gives": lambda: (
+    "must return one value of the result's type for each group, not shape (2,); with dtype=object, each": lambda: (
         gs.aggregate([0, 0], [1.0, 2.0], lambda values: values * 2)
     ),
-    "at() takes at most 1 positional arguments (2 given); write at(data)[key]": lambda: gs.at(X, [0]),
-    "prepare() takes at most 2 positional arguments (3 given); pass by name: axis": lambda: gs.prepare([0], 4, 0),
+    "at() got 2 positional arguments, but takes at most 1; write at(data)[key]": lambda: gs.at(X, [0]),
+    "prepare() got 3 positional arguments, but takes at most 2; pass by name: axis": lambda: gs.prepare([0], 4, 0),
     "can't be stored in data of type bool; pass False": lambda: gs.at(X > 0)[0].set(0),
     "can't be stored in data of type bool; they are 0 and 1: pass them as bool": lambda: gs.scatter_update(
         X > 0, [0], [[1, 0, 1]]

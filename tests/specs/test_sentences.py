@@ -248,6 +248,7 @@ ADVICE: dict[str, Advice] = {
 ELSEWHERE = {
     "errors.missing_attribute", "errors.unused_option", "errors.storage", "errors.forward_mode",
     "parts.broadcast_indices", "parts.broadcast_data", "parts.dropped_axis", "parts.ragged", "parts.number_labels",
+    "parts.missing_labels",
     "parts.no_common_dimension", "parts.convert_lazy", "parts.convert_tensor", "parts.use_instead",
     "parts.deprecated", "parts.did_you_mean", "parts.instead_of", "parts.arrays_of_groups", "parts.axis_last",
 }  # fmt: skip
@@ -292,7 +293,10 @@ INSTEAD: dict[str, tuple[Callable[[], Any], Any]] = {
         lambda: np.where(gs.aggregate([0, 1, 1], V, "nanlen") >= 2, gs.aggregate([0, 1, 1], V), np.nan),
         [np.nan, 110],
     ),
-    "aggregate.weights": (lambda: gs.aggregate([0, 0, 1], V * np.array([2, 1, 0])), [12, 0]),
+    "aggregate.weights": (
+        lambda: gs.aggregate([0, 0, 1], V * (w := np.array([2, 1, 4]))) / gs.aggregate([0, 0, 1], w),
+        [np.average([1, 10], weights=[2, 1]), 100],
+    ),
     "aggregate.keepdims": (lambda: gs.aggregate([0, 1, 0], X, axis=0).ndim, 2),
     "aggregate.alpha": (lambda: gs.aggregate([0, 0, 1], V * 2), [22, 200]),
     "aggregate.where": (lambda: gs.aggregate(np.array([0, 0, 1])[V > 5], V[V > 5]), [10, 100]),

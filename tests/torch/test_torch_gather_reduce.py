@@ -568,6 +568,22 @@ def test_embedding_bag_refuses_negative_indices_as_that_of_pytorch_does(dtype: A
         theirs(rows.long())
 
 
+def test_embedding_bag_checks_indices_against_its_weight() -> None:
+    bag = gst.EmbeddingBag(5, 2, mode="sum")
+    wide = torch.arange(14.0).reshape(7, 2)
+    rows = torch.tensor([[6, 0]])
+    found = torch.func.functional_call(bag, {"weight": wide}, (rows,))
+    assert found.tolist() == [[12, 14]]
+    with pytest.raises(IndexError, match="out of range"):
+        torch.vmap(lambda i: torch.func.functional_call(bag, {"weight": wide}, (i,)))(torch.tensor([[[6, -1]]]))
+    for dtype in (torch.uint8, torch.uint16):
+        with pytest.raises(IndexError, match=r"input\[0, 1\] = 200 is .* \(valid: 0\.\.4\)"):
+            bag(torch.tensor([[0, 200]], dtype=dtype))
+    for other in (torch.tensor([[0.0, -1.0]]), torch.tensor([[0j]]), torch.tensor([[True]])):
+        with pytest.raises(TypeError, match="input must be integers"):
+            bag(other)
+
+
 def test_embedding_bag_has_the_state_and_the_words_of_that_of_pytorch() -> None:
     ours, theirs = make_pair(padding_idx=-1, mode="sum", dtype=torch.float64)
     assert repr(ours) == repr(theirs)

@@ -255,10 +255,15 @@ UNUSUAL: dict[str, tuple[Callable[[Any], Any], str]] = {
     "nothing": (lambda tensor: None, "must be a tensor, not None"),
     "sparse": (lambda tensor: tensor.to_sparse(), "is a sparse tensor; use {name}.to_dense()"),
     "quantized": (quantize, "is a quantized tensor; use {name}.dequantize()"),
-    "nested": (nest, "is a nested tensor; use torch.nested.to_padded_tensor({name}, 0.0)"),
+    "nested": (
+        nest,
+        "is a nested tensor; use torch.cat({name}.unbind()), and for bags "
+        "indptr=torch.tensor([0, *map(len, {name}.unbind())]).cumsum(0)",
+    ),
     "jagged": (
         lambda tensor: nest(tensor, layout=torch.jagged),
-        "is a nested tensor; use torch.nested.to_padded_tensor({name}, 0.0)",
+        "is a nested tensor; use torch.cat({name}.unbind()), and for bags "
+        "indptr=torch.tensor([0, *map(len, {name}.unbind())]).cumsum(0)",
     ),
     "meta": (
         lambda tensor: tensor.to("meta"),

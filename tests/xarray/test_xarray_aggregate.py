@@ -127,7 +127,8 @@ def test_errors() -> None:
 
 
 UNKNOWN = {
-    "out": "; use the result, which is a new object; to change data in place, write data[...] = updates, or call",
+    "out": "; use the result, which is a new array",
+    "min_count": "; use np.where on the result, with the numbers of values that",
     "inplace": "; use data[...] = updates, which writes in place",
     "skip_na": "; did you mean 'skipna'?",
     "fillvalue": "; did you mean 'fill_value'?",

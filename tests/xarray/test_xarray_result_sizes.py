@@ -79,7 +79,7 @@ def test_the_error_names_the_dimensions_of_the_indices(
         )
         assert text.endswith(
             f"; indices are combined in all ways if no dimension is common to all: {dims}; to pair them position by "
-            f'position, give them a common dimension, as in xr.DataArray(time, dims="point")'
+            f'position, give them a common dimension, as in xr.DataArray(np.asarray(time), dims="point")'
         )
         assert caught.value.op == f"xarray.{function}"
 

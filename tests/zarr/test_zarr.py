@@ -758,7 +758,9 @@ def test_a_full_disk_is_an_error_that_names_the_array(
     monkeypatch.setattr(storage.Writer, "overwrite", failing(storage.Writer.overwrite, 1, full))
     with pytest.raises(OSError, match=r"data\.zarr") as caught:
         gsz.scatter_update(array, [0, 3], np.ones((2, 3)), reduction=reduction)
-    assert caught.value.strerror == "scatter_update: No space left on device; free some and repeat the call"
+    assert (
+        caught.value.strerror == "scatter_update: No space left on device; free space on the disk, and repeat the call"
+    )
     monkeypatch.undo()
     gsz.scatter_update(array, [0, 3], np.ones((2, 3)), reduction=reduction)
     assert array[...].sum() == 6

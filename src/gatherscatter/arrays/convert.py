@@ -331,7 +331,7 @@ def as_array(op: str, name: str, value: ArrayLike | None) -> np.ndarray:
         raise
     except ValueError as error:
         is_ragged = "inhomogeneous" in str(error)
-        advice = format_sentence("parts", "ragged", input=name)
+        advice = _advise_bags(op, name, value)
         reason = f"its nested lists have different lengths{advice}" if is_ragged else error
         raise OpValueError(f"{op}: {name} can't be made an array: {reason}", op=op, input=name) from None
     except MemoryError:
@@ -396,7 +396,9 @@ def as_indices(
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu":
         found = "text" if array.dtype.kind in "UST" else "records" if array.dtype.names else array.dtype
-        raise make_error("not_integers", op, input=name, type=f"{found}{_advise_integers(name, array, others or {})}")
+        raise make_error(
+            "not_integers", op, input=name, type=f"{found}{_advise_integers(op, name, array, others or {})}"
+        )
     return native(array)
 
 
@@ -414,7 +416,15 @@ def check_tuple(op: str, name: str, value: tuple[Any, ...], lists: bool = False)
 _LABELS = ("group_idx", "segment_ids")
 
 
-def _advise_integers(name: str, array: np.ndarray, others: Mapping[str, Any]) -> str:
+def _advise_bags(op: str, name: str, value: Any) -> str:
+    """Return the end of an error about lists of different lengths, if they can be bags."""
+    if (op, name) != ("gather_reduce", "indices"):
+        return ""
+    is_flat = all(isinstance(each, list | tuple | np.ndarray) and not any(map(np.ndim, each)) for each in value)
+    return format_sentence("parts", "ragged", input=name) if is_flat else ""
+
+
+def _advise_integers(op: str, name: str, array: np.ndarray, others: Mapping[str, Any]) -> str:
     """Return the end of an error about indices of another type."""
     kind = array.dtype.kind
     if kind == "b":
@@ -426,10 +436,11 @@ def _advise_integers(name: str, array: np.ndarray, others: Mapping[str, Any]) ->
     candidates = ((other, others.get(other)) for other in ("updates", "update", "data"))
     swapped = [other for other, value in candidates if isinstance(value, np.ndarray) and value.dtype.kind in "iu"]
     odd = _find_fraction(array) if kind == "f" else _find_element(array, _is_no_integer)
-    if odd is not None and kind == "O" and isinstance(array.flat[odd], list | tuple | np.ndarray):
-        return format_sentence("parts", "ragged", input=name)
+    if odd is not None and kind == "O" and (advice := _advise_bags(op, name, array)):
+        return advice
     if name in _LABELS and (odd is not None or kind in "cmM"):
-        return format_sentence("parts", "number_labels", input=name)
+        sentence = "missing_labels" if find_missing(array).any() else "number_labels"
+        return format_sentence("parts", sentence, input=name)
     if kind in "fOUST" and array.size and odd is None:
         sentence = "whole_or_swapped" if kind == "f" and swapped else "whole_numbers"
         return format_sentence("parts", sentence, input=name, other=swapped[0] if swapped else "")

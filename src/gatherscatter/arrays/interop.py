@@ -348,11 +348,8 @@ def refuse_gradient(op: str, name: str, tensor: Any) -> None:
 REVERSE = "torch.func.vjp, torch.func.grad or torch.func.jacrev, or backward()"
 """Reverse mode in PyTorch."""
 
-# The functions with a differentiable one of the same name in gatherscatter.torch and gatherscatter.jax.
-_DIFFERENTIABLE = frozenset(
-    ("aggregate", "gather", "gather_elements", "gather_nd", "gather_reduce", "scatter_elements", "scatter_nd",
-     "scatter_update")
-)  # fmt: skip
+# Functions without a counterpart that PyTorch and JAX can trace and differentiate.
+_UNTRACED = ("tensor_scatter", "gather_tree", "inspect", "plan")
 
 
 def _advise_in_traced_code(op: str) -> str:
@@ -362,13 +359,13 @@ def _advise_in_traced_code(op: str) -> str:
 
 def _torch_call(op: str) -> str:
     """Say which function of gatherscatter.torch replaces this one in differentiated and traced code, or return ""."""
-    if op in _DIFFERENTIABLE:
-        return f"gatherscatter.torch.{op} without out="
+    if op in _UNTRACED:
+        return ""
     if op == "prepare":
         return "the functions of gatherscatter.torch with the indices themselves"
-    if op in ("tensor_scatter", "gather_tree"):
-        return ""
-    return "a function of gatherscatter.torch"
+    if op == "aggregate" or not op.isidentifier():  # operators, and methods of `at`
+        return f"gatherscatter.torch{'.aggregate' if op == 'aggregate' else ''}"
+    return f"gatherscatter.torch.{op} without out="
 
 
 def _bits(dtype: np.dtype[Any]) -> Any:
@@ -407,7 +404,7 @@ def _is_traced(array: Any) -> bool:
 
 def _take_jax(op: str, name: str, array: Any) -> np.ndarray:
     if _is_traced(array):
-        other = "" if op in ("tensor_scatter", "gather_tree") else "use gatherscatter.jax, or "
+        other = "" if op in (*_UNTRACED, "prepare") else "use gatherscatter.jax, or "
         text = f"{op}: {name} is being traced by JAX; {other}call this outside of traced functions"
         raise OpTypeError(text, op=op, input=name)
     if name == "out":

@@ -228,7 +228,7 @@ def _pandas_kinds(value: Any, pandas: Any) -> Kinds:
     elif "MultiIndex" in names:
         yield "MultiIndex"
     elif type_name == "CategoricalDtype":  # its codes are -1 for missing values
-        yield "missing values of pandas" if pandas.isna(value).any() else "categorical of pandas"
+        yield f"categorical of pandas{' with missing values' if pandas.isna(value).any() else ''}"
     elif type_name == "SparseDtype":
         yield "sparse of pandas"
     elif type_name == "DatetimeTZDtype":
@@ -236,7 +236,7 @@ def _pandas_kinds(value: Any, pandas: Any) -> Kinds:
     elif type_name in ("PeriodDtype", "IntervalDtype"):
         yield "other type of pandas"
     elif (kind := _arrow_kind(getattr(dtype, "pyarrow_dtype", None))) is not None:
-        of_lists = kind == "lists of Arrow" and "Series" in names
+        of_lists = kind.startswith("lists of Arrow")
         yield "zone of pandas" if kind == "zone of Arrow" else "lists of pandas" if of_lists else "other type of pandas"
     elif isinstance(dtype, pandas.api.extensions.ExtensionDtype) and pandas.isna(value).any():
         yield "missing values of pandas"

@@ -140,10 +140,7 @@ class Diagnosis:
 
     @property
     def worst(self) -> str:
-        """The worst status of the nodes that are certain to have it or to depart: a key of `verdicts.STATUSES`.
-
-        "supported" if no verdict is certain.
-        """
+        """The worst status of all verdicts that count: a key of `verdicts.STATUSES`. "supported" if none counts."""
         counted = [v.status for node in self.nodes for v in node.verdicts.values() if v.is_counted]
         return min(counted, key=list(STATUSES).index, default="supported")
 

@@ -265,7 +265,7 @@ class Verdict:
 
     @property
     def is_counted(self) -> bool:
-        """Whether it is certain, or it is a crash by chance of a call that is certain to be refused otherwise."""
+        """Whether it counts: it is certain, or chance decides between it and a departure that is certain otherwise."""
         return self.certain or any(reason.certain for reason in self.reasons)
 
     def __str__(self) -> str:

@@ -9,8 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gatherscatter._core import tensor_array
 from gatherscatter.arrays.interop import is_observed, is_plain_tensor
-from gatherscatter.errors import OpError, make_choice_error, make_error, raise_index_error, reword
+from gatherscatter.errors import CONVERTED_NEGATIVE, OpError, make_choice_error, make_error, raise_index_error, reword
 from gatherscatter.functions.gather_reduce import check_members_shape
 from gatherscatter.sentences import format_sentence
 from gatherscatter.torch.bags import find_member_bags, gather_reduce
@@ -118,15 +119,14 @@ class EmbeddingBag(torch.nn.EmbeddingBag):
 
     def _without_negatives(self, input: Tensor) -> Tensor:
         """Return the indices. Negative ones, which the operator would count from the end, are out of range."""
-        if not input.dtype.is_signed or input.numel() == 0:
+        if (
+            input.dtype.is_floating_point or input.dtype.is_complex or input.dtype == torch.bool
+        ):  # the operator refuses them
             return input
-        size = self.num_embeddings
         if is_observed() or not is_plain_tensor(input):  # values are unknown, or not in this memory
-            return torch.where(input < 0, size, input)
-        check_memory(_OP, input=input)
-        least, greatest = torch.aminmax(input)
-        if least < 0 or greatest >= size:
-            array = input.numpy()
+            return torch.where(input < 0, CONVERTED_NEGATIVE, input.long()) if input.dtype.is_signed else input
+        array, size = tensor_array(_OP, "input", input), self.weight.shape[0]
+        if array.size and (array.min() < 0 or array.max() >= size):
             bad = np.flatnonzero((array < 0) | (array >= size))
             subject = format_sentence("parts", "rows", array="weight", size=size)
             raise_index_error(_OP, "input", array, bad, subject=subject, axis=0, allowed=(0, size - 1))

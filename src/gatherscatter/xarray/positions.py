@@ -24,7 +24,7 @@ from gatherscatter.errors import (
     make_choice_error,
     raise_index_error,
 )
-from gatherscatter.suggestions import find_similar, name_candidates, suggest_instead
+from gatherscatter.suggestions import find_similar, name_candidates, suggest_instead, suggest_parameter
 
 METHODS = ("exact", "nearest", "pad", "ffill", "backfill", "bfill")
 
@@ -62,7 +62,8 @@ class Lookup:
             text = (
                 f"{self.op}: tolerance needs an inexact method, such as 'nearest'; the method of dimension {name!r} is"
             )
-            raise OpValueError(f"{text} {self.method!r}", op=self.op, input="tolerance")
+            text += f" {self.method!r}; give the tolerances of others by name, as in tolerance={{'lat': 0.5}}"
+            raise OpValueError(text, op=self.op, input="tolerance")
 
 
 def make_lookups(
@@ -115,7 +116,8 @@ def read_indices(
     for name in by_name:
         if name in data.dims:
             continue
-        is_option = find_similar(name, known) or suggest_instead(name, op)
+        meant = find_similar(name, known) if len(name) == 1 else suggest_parameter(name, known)
+        is_option = meant or suggest_instead(name, op)
         if indices or (is_option and not suggest_similar(name, data.dims)):
             keyword_fault(op, name, known)
     if indices and by_name:

@@ -252,7 +252,7 @@ def _name_full_disk(op: str, array: Stored) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            error.strerror = f"{op}: {error.strerror}; free some and repeat the call"
+            error.strerror = f"{op}: {error.strerror}; free space on the disk, and repeat the call"
             error.filename = str(array.store_path)
         raise
 

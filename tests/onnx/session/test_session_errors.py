@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument, InvalidGraph
+from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, InvalidGraph
 
 import gatherscatter as gs
 from gatherscatter.onnx.session import InferenceSession
@@ -122,6 +122,14 @@ def test_names_that_are_not_utf8_are_readable_in_errors(tmp_path: Path) -> None:
         with pytest.raises(Exception, match=r"ONNXRuntimeError.*miss\\xff\\xfeg") as caught:
             InferenceSession(model)
         assert type(caught.value).__module__.startswith("onnxruntime")
+
+
+def test_errors_of_a_run_are_readable_too() -> None:
+    model = make_scatter_model(ADD, node("Add", "sum wide", "out", name="Zabcd"))
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.zeros((7, 2), np.float32), "wide"))
+    session = InferenceSession(model.SerializeToString().replace(b"Zabcd", b"Z\xff\xfeZ_"))
+    with pytest.raises(Fail, match=r"Z\\xff\\xfeZ_"):
+        session.run(None, SCATTER)
 
 
 def test_external_data_is_read_without_a_warning(tmp_path: Path) -> None:

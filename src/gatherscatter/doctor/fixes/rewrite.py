@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gatherscatter.doctor.examine import NodeReport
 from gatherscatter.doctor.fixes.draft import ModelDraft, UnfixableError
-from gatherscatter.doctor.fixes.table import LEFT, NO_ANSWER, Rewriting
+from gatherscatter.doctor.fixes.table import INEXACT, LEFT, NO_ANSWER, Rewriting, sums_halves
 from gatherscatter.doctor.onnx_nodes import OnnxSource
 from gatherscatter.findings.nodes import Key
 from gatherscatter.onnx.bodies import Body
@@ -113,7 +113,10 @@ def _apply(draft: ModelDraft, needs: Needs, table: tuple[Rewriting, ...], outcom
             continue
         done.update(answered)
         outcome.made.append(Change(label, answered, rewriting.title))
+    usual = INEXACT if sums_halves(draft) else NO_ANSWER
+    left: dict[str, list[str]] = {}
     for name in dict.fromkeys((*needs.asked, *reasons)):
         if name not in done:
-            outcome.left.append(Change(label, (name,), reasons.get(name, LEFT.get(name, NO_ANSWER))))
+            left.setdefault(reasons.get(name, LEFT.get(name, usual)), []).append(name)
+    outcome.left.extend(Change(label, tuple(names), text) for text, names in left.items())
     return bool(done)

@@ -28,7 +28,7 @@ def _is_min_or_max(draft: ModelDraft) -> bool:
     return draft.reduction in ("min", "max")
 
 
-def _sums_halves(draft: ModelDraft) -> bool:
+def sums_halves(draft: ModelDraft) -> bool:
     return draft.reduction in ("add", "mul") and draft.data.element_type in HALVES
 
 
@@ -74,7 +74,7 @@ REPAIRS = (
 WIDEN_HALVES = Rewriting(
     ("always",),
     "halves are added or multiplied in float32, and the result is rounded once, not after each update",
-    lambda draft: _sums_halves(draft) and not draft.unique,
+    lambda draft: sums_halves(draft) and not draft.unique,
     scatters.reduce_in_wider_type,
 )
 
@@ -107,7 +107,7 @@ REWRITINGS = (
     Rewriting(
         ("always", "divisible"),
         "halves are added or multiplied in float32, which is exact because no index is repeated",
-        lambda draft: _sums_halves(draft) and draft.unique,
+        lambda draft: sums_halves(draft) and draft.unique,
         scatters.reduce_in_wider_type,
     ),
     Rewriting(
@@ -138,7 +138,7 @@ REWRITINGS = (
         scatters.repeat_last,
     ),
     Rewriting(
-        ("always", "divisible"),
+        ("always", "divisible", "repeated"),
         "ScatterND became ScatterElements, which applies updates one after the other",
         _races_after_cast,
         scatters.apply_one_by_one,
@@ -179,7 +179,8 @@ REWRITINGS = (
     ),
 )
 
-_INEXACT = (
+# The reason for sums and products of halves.
+INEXACT = (
     "no rewriting gives exactly the same results (halves computed in float32 would be rounded differently; "
     "--widen-halves, or widen_halves=True, allows this)"
 )
@@ -196,7 +197,5 @@ LEFT = {
     "empty indices": "only a run shows whether indices are empty; don't run the model with empty indices",
     "empty axis": "the specification demands an error here, and no operator raises one",
     "partial block": "a table with other blocks needs another quantization; choose a block_size that divides the axis",
-    "always": _INEXACT,
-    "divisible": _INEXACT,
 }
 NO_ANSWER = "no known rewriting keeps the results the same"

@@ -15,6 +15,7 @@ from gatherscatter.functions.statistics import names, ordered
 from gatherscatter.functions.statistics.layout import LabelLayout, lay_out
 from gatherscatter.functions.statistics.names import DEFAULT_FILL, Function
 from gatherscatter.functions.statistics.reductions import REDUCTIONS, Aggregation
+from gatherscatter.suggestions import name_candidates
 
 _OP = "aggregate"
 
@@ -138,6 +139,8 @@ def aggregate(
         return converted.to_caller(result)  # type: ignore[no-any-return]
     function = func if callable(func) and not names.is_known(func) else names.find_function(_OP, func)
     options = {"ddof": ddof, "q": q, "method": method, "dx": dx, "reverse": reverse}
+    if "q" in names.OPTIONS.get(getattr(function, "name", ""), ()):
+        _refuse_quantile_as_size(size)
     layout = lay_out(_OP, group_idx, a, size, order, axis)
     if not isinstance(function, Function):
         _read_options(Function("sum", False), getattr(func, "__name__", repr(func)), options)
@@ -157,6 +160,11 @@ def aggregate(
     made = compute(call)
     shape = layout.shape_values if function.name in names.RUNNING else layout.shape_groups
     return _finish(shape(made), order)
+
+
+def _refuse_quantile_as_size(size: Any) -> None:
+    if isinstance(size, float):
+        raise make_error("integer", _OP, input="size", value=size, advice=name_candidates([f"q={size}"]))
 
 
 def _apply(

@@ -15,7 +15,6 @@ from gatherscatter.errors import check_size, integer_fault, make_error
 from gatherscatter.functions.gather_reduce import resolve_in_range
 from gatherscatter.functions.inspect import normalise_axis
 from gatherscatter.pieces import PIECE, make_contiguous, pieces
-from gatherscatter.suggestions import name_candidates
 
 LABELS, VALUES = "group_idx", "a"
 
@@ -178,8 +177,6 @@ _MOST_GROUPS = 2**56
 
 def read_size(op: str, size: Any) -> int:
     if isinstance(size, bool) or not isinstance(size, int | np.integer):
-        if isinstance(size, float) and not size.is_integer():
-            raise make_error("integer", op, input="size", value=size, advice=name_candidates([f"q={size}"]))
         integer_fault(op, "size", size)
     if size < 0:
         raise make_error("group_size", op, value=size)

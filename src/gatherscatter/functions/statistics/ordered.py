@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -175,22 +176,17 @@ def apply_function(call: Aggregation, function: Callable[..., Any]) -> np.ndarra
     """Call a function of Python with the values of each group that has some."""
     grouped = _group_line(call)
     made = np.full(len(grouped.starts) - 1, call.fill, call.dtype)
+    name = getattr(function, "__name__", repr(function))
     for g, first, last in grouped.bounds():
         if first < last:
             value = function(grouped.values[first:last])
-            if call.dtype.kind != "O":
-                _check_number(call.op, function, value)
+            if call.dtype.kind != "O" and np.ndim(value):
+                advice = format_sentence("parts", "arrays_of_groups")
+                raise make_error("func_result", call.op, func=name, value=f"shape {np.shape(value)}", advice=advice)
             if not np.all(call.fits(np.asarray(value))):
-                call.refuse_result(getattr(function, "__name__", repr(function)), "group", g, value)
-            made[g] = value
+                call.refuse_result(name, "group", g, value)
+            try:
+                made[g] = value
+            except (TypeError, ValueError):
+                raise make_error("func_result", call.op, func=name, value=reprlib.repr(value), advice="") from None
     return call.layout.from_line(made)
-
-
-def _check_number(op: str, function: Callable[..., Any], value: Any) -> None:
-    """Refuse a result of a function of Python that is not one number."""
-    shape, func = np.shape(value), f"func={getattr(function, '__name__', repr(function))}"
-    if shape:
-        advice = format_sentence("parts", "arrays_of_groups")
-        raise make_error("func_result", op, func=func, value=f"an array of shape {shape}", advice=advice)
-    if isinstance(value, str | bytes):
-        raise make_error("func_result", op, func=func, value=repr(value), advice="")

@@ -87,7 +87,7 @@ class Aggregation:
     def marks(self) -> np.ndarray:
         """Values in which the core finds the members to skip, as NaN.
 
-        They are the values of the call. If these are not floats, the others are the positions of the members.
+        They are the values of the call. If these are not floats, members to skip are NaN, and others their position.
         """
         values = self.layout.values
         if not self.skips or is_float(values.dtype):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 import warnings
@@ -23,7 +24,8 @@ from gatherscatter.onnx.session.runtime import onnxruntime
 
 # isort: split
 # After the modules that say which extra is missing:
-from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument  # type: ignore[import-untyped]
+from onnxruntime.capi import onnxruntime_pybind11_state as states  # type: ignore[import-untyped]
+from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument  # type: ignore[import-untyped]
 
 _FOLDER = "session.model_external_initializers_file_folder_path"
 _Source: TypeAlias = "str | bytes | os.PathLike[str] | onnx.ModelProto"
@@ -119,7 +121,8 @@ class InferenceSession(onnxruntime.InferenceSession):  # type: ignore[misc]
     ) -> list[Any]:
         """Return the outputs with these names, or all; see ``onnxruntime.InferenceSession.run``."""
         try:
-            return super().run(output_names, input_feed, run_options)  # type: ignore[no-any-return]
+            with _readable_errors():
+                return super().run(output_names, input_feed, run_options)  # type: ignore[no-any-return]
         except InvalidArgument as error:
             raise read_error(str(error)) or error from None
 
@@ -128,7 +131,8 @@ class InferenceSession(onnxruntime.InferenceSession):  # type: ignore[misc]
     ) -> list[Any]:
         """Run the model like `run`, with ``onnxruntime.OrtValue`` instead of arrays."""
         try:
-            return super().run_with_ort_values(output_names, input_dict_ort_values, run_options)  # type: ignore[no-any-return]
+            with _readable_errors():
+                return super().run_with_ort_values(output_names, input_dict_ort_values, run_options)  # type: ignore[no-any-return]
         except InvalidArgument as error:
             raise read_error(str(error)) or error from None
 
@@ -176,13 +180,21 @@ def _find_folder(options: Any) -> str | None:
         return None
 
 
+# ONNX Runtime's classes of errors, in the order of their numbers from 1 on.
+_ERRORS = ("Fail", "InvalidArgument", "NoSuchFile", "NoModel", "EngineError", "RuntimeException", "InvalidProtobuf",
+           "ModelLoaded", "NotImplemented", "InvalidGraph", "EPFail")  # fmt: skip
+
+
 @contextmanager
 def _readable_errors() -> Iterator[None]:
     """Within a block, raise ONNX Runtime's errors also if they quote names that are not UTF-8."""
     try:
         yield
     except UnicodeDecodeError as error:
-        raise Fail(error.object.decode(errors="backslashreplace")) from None
+        text = error.object.decode(errors="backslashreplace")
+        code = re.match(r"\[ONNXRuntimeError\] : (\d+) :", text)
+        names = dict(enumerate(_ERRORS, 1))
+        raise getattr(states, names.get(int(code[1]), "Fail") if code else "Fail")(text) from None
 
 
 @contextmanager

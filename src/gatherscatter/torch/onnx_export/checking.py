@@ -14,6 +14,7 @@ import numpy as np
 import onnx
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from gatherscatter.arrays.convert import is_float
 from gatherscatter.errors import OpTypeError, OpValueError
@@ -68,9 +69,8 @@ def check_export(
 
     Both run with the given inputs. Then they run with drawn ones, in which tensors of integers and masks are different:
     values are repeated, and some are negative. In some of them, a vector that ascends from 0 still does, as offsets
-    must. A vector that can hold the lengths of bags, or the positions where they begin and end, does not exceed its sum and
-    keeps its ends, because operators without checks would read other memory. Drawn inputs that the module refuses are
-    skipped. The module runs in evaluation mode.
+    must. If the module calls `torch.segment_reduce`, which can read other memory, vectors that may be lengths or
+    offsets stay within the data. Drawn inputs that the module refuses are skipped. The module runs in evaluation mode.
 
     ONNX Runtime can't exchange bfloat16 with Python. Such inputs and results of the model are cast from and to float32,
     which changes no value.
@@ -142,9 +142,10 @@ def _compare(
         session = _make_session(proto)
     except Exception as error:  # ONNX Runtime has several classes of errors
         return _report_failure(runs, skipped, "given", error)
-    for label, given in _draw_inputs(inputs, draws, np.random.default_rng(seed)):
+    unchecked = _UncheckedBags()  # type: ignore[no-untyped-call]
+    for label, given in _draw_inputs(inputs, draws, np.random.default_rng(seed), unchecked):
         try:
-            with torch.no_grad():
+            with torch.no_grad(), unchecked:
                 expected = _flatten(module(*copy.deepcopy(given)))
         except Exception as error:  # of any kind: the module may check its inputs itself
             if label == "given":
@@ -241,19 +242,32 @@ def _check_count(what: str, module: int, model: int) -> None:
 
 
 def _draw_inputs(
-    inputs: Sequence[Tensor], draws: int, generator: np.random.Generator
+    inputs: Sequence[Tensor], draws: int, generator: np.random.Generator, unchecked: _UncheckedBags
 ) -> Iterator[tuple[str, tuple[Tensor, ...]]]:
     yield "given", tuple(inputs)
     seen = [tuple(inputs)]
     for number in range(draws):
-        drawn = tuple(_draw(tensor, inputs, generator, number) for tensor in inputs)
+        drawn = tuple(_draw(tensor, inputs if unchecked.found else (), generator, number) for tensor in inputs)
         if not any(all(map(torch.equal, drawn, others)) for others in seen):
             yield f"drawn ({number + 1})", drawn
             seen.append(drawn)
 
 
+class _UncheckedBags(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Finds out whether the module calls an operator that reads the memory that lengths or offsets name unchecked."""
+
+    found = False
+
+    def __torch_dispatch__(self, function: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
+        self.found = self.found or function is torch.ops.aten.segment_reduce.default
+        return function(*arguments, **(keywords or {}))
+
+
 def _draw(tensor: Tensor, inputs: Sequence[Tensor], generator: np.random.Generator, number: int) -> Tensor:
-    """Draw integers from those of the tensor, so that they stay in range. In odd draws, some become negative."""
+    """Draw integers from those of the tensor, so that they stay in range. In odd draws, some become negative.
+
+    ``inputs`` are given if the module has bags without checks. Vectors then keep within the sizes of the others.
+    """
     if tensor.is_floating_point() or tensor.is_complex() or tensor.numel() == 0:
         return tensor
     values = tensor.numpy()
