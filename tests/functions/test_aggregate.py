@@ -649,3 +649,24 @@ def test_results_at_the_limits_of_their_type() -> None:
     assert gs.aggregate([0, 0, 1], [2, 3, -0.5], "mean", dtype="i4").tolist() == [2, 0]  # fractions are cut off
     assert gs.aggregate([1], [5.0], "mean", dtype="i4").tolist() == [0, 5]  # an empty group has the fill value
     assert gs.aggregate([0], [1e300], "sum", dtype="f4").tolist() == [np.inf]  # as NumPy does
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("dtype", ["M8[s]", "m8[ns]"])
+def test_times_are_sorted_with_missing_ones_last(dtype: str, reverse: bool) -> None:
+    limits = np.iinfo(np.int64)
+    numbers = np.array([5, limits.min, limits.max, limits.min + 1, -5, limits.min, 0, limits.max - 1] * 3)
+    values, labels = numbers.view(dtype), np.arange(24) % 5  # the least integer is NaT
+    found = gs.aggregate(labels, values, "sort", reverse=reverse)
+    for group in range(5):
+        expected = np.sort(values[labels == group])
+        real = expected[~np.isnat(expected)]
+        expected[: len(real)] = real[::-1] if reverse else real
+        np.testing.assert_array_equal(found[labels == group], expected)
+    assert values.view(np.int64).tolist() == numbers.tolist()
+
+
+def test_distinct_records_are_counted() -> None:
+    records = np.array([(1, 2.0), (1, 3.0), (1, 2.0), (4, 2.0)], [("a", "i4"), ("b", "f8")])
+    assert gs.aggregate([0, 0, 0, 2], records, "nunique").tolist() == [2, 0, 1]
+    assert gs.aggregate([0, 0, 0, 2], records.view("V12"), "nunique").tolist() == [2, 0, 1]

@@ -146,7 +146,10 @@ def _count_distinct(call: Aggregation) -> np.ndarray:
     missing = find_missing(values)
     differs = np.ones(len(values), bool)
     differs[1:] = missing[1:] != missing[:-1]
-    np.not_equal(values[1:], values[:-1], out=differs[1:], where=~(missing[1:] | missing[:-1]))
+    if values.dtype.kind == "V":  # NumPy's function compares no records, its operator does
+        differs[1:] = values[1:] != values[:-1]
+    else:
+        np.not_equal(values[1:], values[:-1], out=differs[1:], where=~(missing[1:] | missing[:-1]))
     differs[starts[:-1][grouped.counts > 0]] = True
     total = count_before(differs)
     made = total[starts[1:]] - total[starts[:-1]]
