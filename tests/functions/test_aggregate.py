@@ -322,53 +322,6 @@ def test_text_times_and_objects() -> None:
         gs.aggregate(labels, text)
 
 
-NA_TEXT = np.dtypes.StringDType(na_object=np.nan)
-WITH_MISSING: dict[str, tuple[np.ndarray, Any, Any]] = {  # the two values, and the result of an empty group
-    "times": (np.array(["NaT", "2026-02", "2026-01", "NaT", "NaT"], "M8[s]"), "2026-02", "2026-01"),
-    "durations": (np.array(["NaT", 5, 3, "NaT", "NaT"], "m8[s]"), np.timedelta64(5, "s"), np.timedelta64(3, "s")),
-    "objects": (np.array([None, "b", "a", np.nan, None], object), "b", "a"),
-    "not equal to itself": (np.array([np.datetime64("NaT"), 2, 1, float("nan"), np.nan], object), 2, 1),
-    "text": (np.array([np.nan, "b", "a", np.nan, np.nan], NA_TEXT), "b", "a"),
-}
-
-
-@pytest.mark.parametrize("lazy", [False, True])
-@pytest.mark.parametrize(("values", "one", "other"), WITH_MISSING.values(), ids=WITH_MISSING)
-def test_missing_values_of_every_type_are_skipped(values: np.ndarray, one: Any, other: Any, lazy: bool) -> None:
-    labels, size = np.array([0, 0, 1, 1, 2]), 4
-    table: Any = np.stack([values, values[[0, 1, 3, 2, 4]]], 1)
-    if lazy:
-        table = pytest.importorskip("dask.array").from_array(table, chunks=(2, 1))
-
-    def missing(found: np.ndarray) -> Any:
-        objects = found.astype(object)
-        return (objects != objects) | np.equal(objects, None)
-
-    for name in ("nanfirst", "nanlast"):
-        found = np.asarray(gs.aggregate(labels, table, name, size, axis=0))
-        assert (found[0] == np.array(one, values.dtype)).all()
-        assert (found[1] == np.array(other, values.dtype)).all()
-        assert missing(found[2:]).all()
-    assert np.asarray(gs.aggregate(labels, table, "nanlen", size, axis=0)).tolist() == [[1, 1]] * 2 + [[0, 0]] * 2
-    assert np.asarray(gs.aggregate(labels, table, "len", size, axis=0)).tolist() == [[2, 2]] * 2 + [[1, 1], [0, 0]]
-    filled = np.asarray(gs.aggregate(labels, table, "nanlen", size, -1, axis=0))
-    assert filled.tolist() == [[1, 1]] * 2 + [[-1, -1]] * 2
-    if not lazy:
-        assert gs.aggregate(labels, values, "nannunique").tolist() == [1, 1, 0]
-        assert gs.aggregate(labels, values, "nunique").tolist() == [2, 2, 1]
-        descending = gs.aggregate(np.zeros(5, int), values, "rsorted")
-        assert missing(descending).tolist() == [False] * 2 + [True] * 3
-        assert descending[0] == values[1]
-
-
-def test_the_missing_value_of_pandas_is_skipped() -> None:
-    pd = pytest.importorskip("pandas")
-    values = np.array([pd.NA, 1, pd.NaT, 2, np.ones(2)], object)
-    assert gs.aggregate([0, 0, 0, 0, 1], values, "nanlen").tolist() == [2, 1]
-    assert gs.aggregate([0, 0, 0, 0, 1], values, "nanfirst")[0] == 1
-    assert gs.aggregate([0] * 4, values[:4], "nunique").tolist() == [3]
-
-
 def test_a_function_of_python_gets_each_group_in_order() -> None:
     seen = []
 
