@@ -23,6 +23,33 @@ bool is_one_tuple(std::string_view fault, const CallShapes& shapes, int64_t batc
     return count == shapes.indices[0] || (shapes.slots.rank == 0 && count > 1);
 }
 
+// Returns the advice about indices for single elements whose shape differs from data's off the axis.
+std::string advise_off_axis(const CallShapes& shapes, int64_t axis) {
+    const auto& [data, indices, updates, slots] = shapes;
+    if (axis < -data.rank || axis >= data.rank) return "";
+    const int at = static_cast<int>(axis < 0 ? axis + data.rank : axis);
+    Shape off_axis, padded;
+    for (int d = 0; d < data.rank; ++d)
+        if (d != at) off_axis.push(data[d]);
+    if (indices == off_axis) {
+        std::string key = at == data.rank - 1 ? "[..., " : "[";
+        for (int d = 0; d < at && at < data.rank - 1; ++d) key += ":, ";
+        key += "None]";
+        const std::string place = "indices" + key + (updates && *updates == indices ? " and updates" + key : "");
+        return format_sentence("parts.dropped_axis", {{"axis", at}, {"place", place}});
+    }
+    if (indices.rank > data.rank) return "";
+    for (int d = indices.rank; d < data.rank; ++d) padded.push(1);
+    for (int64_t n : indices) padded.push(n);
+    Shape wanted = data;
+    wanted.dim[at] = padded[at];
+    if (can_be_broadcast(padded, wanted)) return format_sentence("parts.broadcast_indices", {{"shape", wanted}});
+    wanted = padded;
+    wanted.dim[at] = data[at];
+    if (updates || !can_be_broadcast(data, wanted)) return "";
+    return format_sentence("parts.broadcast_data", {{"shape", wanted}});
+}
+
 Shape first_sizes(const Shape& shape, int64_t count) {
     return Shape(shape.dim, static_cast<int>(std::clamp<int64_t>(count, 0, shape.rank)));
 }
@@ -105,6 +132,8 @@ gatherscatter_status* shape_fault(const char* op, const Operation& operation, co
     else if (std::string_view(fault) == "tuple_length" && shapes.indices.rank == 2 && operation.batch_dims == 0 &&
              shapes.indices[0] == data.rank)
         advice = format_sentence("parts.transposed", {});
+    else if (std::string_view(fault) == "same_rank" || std::string_view(fault) == "indices_shape")
+        advice = advise_off_axis(shapes, operation.axis);
     return make_status(fault, op,
                        {{"shapes", list_shapes(shapes)},
                         {"rank", data.rank},

@@ -438,7 +438,7 @@ def _advise_integers(op: str, name: str, array: np.ndarray, others: Mapping[str,
     odd = _find_fraction(array) if kind == "f" else _find_element(array, _is_no_integer)
     if odd is not None and kind == "O" and (advice := _advise_bags(op, name, array)):
         return advice
-    if name in _LABELS and (odd is not None or kind in "cmM"):
+    if name in _LABELS and "." not in op and (odd is not None or kind in "cmM"):  # versions of operators take no labels
         sentence = "missing_labels" if find_missing(array).any() else "number_labels"
         return format_sentence("parts", sentence, input=name)
     if kind in "fOUST" and array.size and odd is None:

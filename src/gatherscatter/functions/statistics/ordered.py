@@ -146,7 +146,7 @@ def _count_distinct(call: Aggregation) -> np.ndarray:
     missing = find_missing(values)
     differs = np.ones(len(values), bool)
     differs[1:] = missing[1:] != missing[:-1]
-    if values.dtype.kind == "V":  # NumPy's function compares no records, its operator does
+    if values.dtype.type is np.void:  # NumPy's function compares no records, its operator does
         differs[1:] = values[1:] != values[:-1]
     else:
         np.not_equal(values[1:], values[:-1], out=differs[1:], where=~(missing[1:] | missing[:-1]))

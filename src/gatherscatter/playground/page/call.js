@@ -60,7 +60,8 @@ const PREPARE = {
   equal_off_axis({ row, data, indices }, axis) {
     if (data.shape.length !== indices.shape.length) return {};
     if (data.shape.every((size, d) => d === axis || size === indices.shape[d])) return {};
-    throw faultOf("equal_off_axis", { op: row.name, axis, advice: "", shapes: shapesText(data.shape, indices.shape) });
+    const advice = adviseOffAxis(data.shape, indices.shape, axis);
+    throw faultOf("equal_off_axis", { op: row.name, axis, advice, shapes: shapesText(data.shape, indices.shape) });
   },
   no_longer_along_axis({ row, data, indices }, axis) {
     if (data.shape.length !== indices.shape.length || indices.shape.length === 0) return {};

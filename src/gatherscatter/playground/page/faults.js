@@ -41,7 +41,9 @@ function shapeFault(op, kernel, name, { data, indices, updates, slots, axis, bat
         ? phrase("parts", "one_tuple", { k })
         : name === "tuple_length" && indices.length === 2 && batchDims === 0 && indices[0] === rank
           ? phrase("parts", "transposed")
-          : "";
+          : name === "same_rank" || name === "indices_shape"
+            ? adviseOffAxis(data, indices, axis, updates)
+            : "";
   return faultOf(name, {
     op, rank, axis, k, updates, slots,
     shapes: shapesText(data, indices, updates),
@@ -55,6 +57,24 @@ function shapeFault(op, kernel, name, { data, indices, updates, slots, axis, bat
     rule: phrase("parts", rule, { first: batchDims + k }),
     advice,
   });
+}
+
+// The end of an error about indices for single elements whose shape differs from data's off the axis.
+function adviseOffAxis(data, indices, given, updates) {
+  const rank = data.length;
+  if (given < -rank || given >= rank) return "";
+  const axis = given < 0 ? given + rank : given;
+  if (sameShape(indices, data.filter((_, d) => d !== axis))) {
+    const key = axis === rank - 1 ? "[..., None]" : `[${":, ".repeat(axis)}None]`;
+    const place = updates && sameShape(updates, indices) ? `indices${key} and updates${key}` : `indices${key}`;
+    return phrase("parts", "dropped_axis", { axis, place });
+  }
+  if (indices.length > rank) return "";
+  const padded = [...Array(rank - indices.length).fill(1), ...indices];
+  let shape = data.map((size, d) => (d === axis ? padded[d] : size));
+  if (canBroadcast(padded, shape)) return phrase("parts", "broadcast_indices", { shape });
+  shape = padded.map((size, d) => (d === axis ? data[d] : size));
+  return updates || !canBroadcast(data, shape) ? "" : phrase("parts", "broadcast_data", { shape });
 }
 
 // Whether single indices were given where index tuples are wanted, so that all of them form one tuple.
