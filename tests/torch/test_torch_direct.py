@@ -245,6 +245,16 @@ def test_a_trace_records_calls(name: str, trace: str) -> None:
 
 
 @pytest.mark.parametrize("trace", TRACES)
+@pytest.mark.parametrize("padding", [None, 1])
+@pytest.mark.filterwarnings("ignore")
+def test_a_trace_records_bags_of_embeddings(padding: int | None, trace: str) -> None:
+    bag = gst.EmbeddingBag.from_pretrained(TABLE, mode="sum", padding_idx=padding)
+    rows = torch.tensor([[0, 1], [2, 3]])
+    traced = TRACES[trace](bag, rows)
+    assert torch.equal(traced(3 - rows), bag(3 - rows))
+
+
+@pytest.mark.parametrize("trace", TRACES)
 @pytest.mark.parametrize("name", ARRAY_CALLS)
 @pytest.mark.filterwarnings("ignore")
 def test_a_trace_does_not_record_the_results_of_array_functions_as_constants(name: str, trace: str) -> None:

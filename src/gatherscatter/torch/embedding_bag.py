@@ -9,13 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gatherscatter._core import tensor_array
-from gatherscatter.arrays.interop import is_observed, is_plain_tensor
+from gatherscatter.arrays.interop import TORCH, is_plain_tensor, is_transformed
 from gatherscatter.errors import CONVERTED_NEGATIVE, OpError, make_choice_error, make_error, raise_index_error, reword
 from gatherscatter.functions.gather_reduce import check_members_shape
 from gatherscatter.sentences import format_sentence
 from gatherscatter.torch.bags import find_member_bags, gather_reduce
-from gatherscatter.torch.functions import check_memory, check_tensors, choose_accumulate, gather
+from gatherscatter.torch.functions import check_memory, check_tensors, choose_accumulate, gather, is_intercepted
 
 _OP = "EmbeddingBag"
 _NAMES = {"data": "weight", "indices": "input", "weights": "per_sample_weights"}
@@ -119,13 +118,12 @@ class EmbeddingBag(torch.nn.EmbeddingBag):
 
     def _without_negatives(self, input: Tensor) -> Tensor:
         """Return the indices. Negative ones, which the operator would count from the end, are out of range."""
-        if (
-            input.dtype.is_floating_point or input.dtype.is_complex or input.dtype == torch.bool
-        ):  # the operator refuses them
-            return input
-        if is_observed() or not is_plain_tensor(input):  # values are unknown, or not in this memory
+        if input.dtype.is_floating_point or input.dtype.is_complex or input.dtype == torch.bool:
+            return input  # the operator refuses them
+        is_wrapped = is_transformed() or is_intercepted() or torch._is_functional_tensor(input)
+        if is_wrapped or not is_plain_tensor(input):  # values are unknown, or not in this memory
             return torch.where(input < 0, CONVERTED_NEGATIVE, input.long()) if input.dtype.is_signed else input
-        array, size = tensor_array(_OP, "input", input), self.weight.shape[0]
+        array, size = TORCH.take(_OP, "input", input), self.weight.shape[0]
         if array.size and (array.min() < 0 or array.max() >= size):
             bad = np.flatnonzero((array < 0) | (array >= size))
             subject = format_sentence("parts", "rows", array="weight", size=size)

@@ -119,7 +119,7 @@ def check_tensors(op: str, out: Any = None, **tensors: Any) -> None:
 
 def check_memory(op: str, **tensors: Tensor | None) -> None:
     """Raise ValueError for a tensor whose storage was freed. PyTorch can crash when it reads such a tensor."""
-    if is_transformed() or torch._C._len_torch_dispatch_stack() > 0:
+    if is_transformed() or is_intercepted():
         return
     for name, tensor in tensors.items():
         if tensor is None or not tensor.is_cpu or torch._is_functional_tensor(tensor):
@@ -130,10 +130,14 @@ def check_memory(op: str, **tensors: Tensor | None) -> None:
 
 def _is_unobserved(tensors: Sequence[Tensor]) -> bool:
     """Whether nothing observes or intercepts the call. A direct call then saves 6 microseconds of dispatch."""
-    is_recorded = torch._C._len_torch_dispatch_stack() > 0 or torch._C._get_tracing_state() is not None
-    return not is_recorded and all(
+    return not is_intercepted() and all(
         type(each) is Tensor and each.is_cpu and not torch._is_functional_tensor(each) for each in tensors
     )
+
+
+def is_intercepted() -> bool:
+    """Whether a mode of the dispatcher or torch.jit.trace sees the calls of operators."""
+    return torch._C._len_torch_dispatch_stack() > 0 or torch._C._get_tracing_state() is not None
 
 
 def with_plain(function: Any) -> Any:

@@ -50,7 +50,7 @@ class _Groups:
         )
 
     def spread(self, results: Any) -> Any:
-        """The result of its group beside each value."""
+        """Return, for each value, the result of its group."""
         return self.framework.functions.gather(results, self.labels, 0)
 
     def keep(self, values: Any, other: Any) -> Any:

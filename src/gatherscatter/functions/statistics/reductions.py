@@ -269,7 +269,7 @@ def _deviate(call: Aggregation, values: np.ndarray, centers: np.ndarray) -> np.n
 
 
 def _spread(call: Aggregation, results: np.ndarray, part: slice) -> np.ndarray:
-    """The result of its group beside each member."""
+    """Return, for each member, the result of its group."""
     return np.take(results, call.layout.labels[part].astype(np.intp), axis=1)
 
 
