@@ -185,7 +185,7 @@ def plain(result: Any) -> Any:
     if isinstance(result, tuple | list):
         return [plain(each) for each in result]
     if not isinstance(result, torch.Tensor):
-        return str(result)
+        return re.sub(r" at 0x\w+", "", str(result))  # the address of an object
     if torch._is_functional_tensor(result):
         torch._sync(result)
         result = torch._from_functional_tensor(result)
