@@ -148,16 +148,16 @@ def is_transformed() -> bool:
     return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()  # type: ignore[no-any-return]
 
 
+def is_intercepted() -> bool:
+    """Whether a mode of the dispatcher or torch.jit.trace sees the calls of operators."""
+    torch: Any = sys.modules["torch"]
+    return torch._C._len_torch_dispatch_stack() > 0 or torch._C._get_tracing_state() is not None
+
+
 def is_observed() -> bool:
     """Whether the compiler, a trace, a transformation, forward mode, a mode of the dispatcher or a test is active."""
     torch: Any = sys.modules["torch"]
-    return (
-        USES_TORCH_OPERATORS
-        or is_transformed()
-        or torch._C._get_tracing_state() is not None
-        or torch._C._len_torch_dispatch_stack() > 0
-        or torch.autograd.forward_ad._current_level >= 0
-    )
+    return USES_TORCH_OPERATORS or is_transformed() or is_intercepted() or torch.autograd.forward_ad._current_level >= 0
 
 
 @cache
@@ -192,10 +192,10 @@ def _take_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
 
 def _is_recorded() -> bool:
     """Whether torch.jit.trace or make_fx records calls of operators. They do not see what NumPy's arrays do."""
+    if not is_intercepted():
+        return False
     torch: Any = sys.modules["torch"]
-    if torch._C._get_tracing_state() is not None:
-        return True
-    return torch._C._len_torch_dispatch_stack() > 0 and torch.fx.experimental.proxy_tensor.get_proxy_mode() is not None
+    return torch._C._get_tracing_state() is not None or torch.fx.experimental.proxy_tensor.get_proxy_mode() is not None
 
 
 def _refuse_parts_of_bytes(op: str, name: str, tensor: Any) -> None:

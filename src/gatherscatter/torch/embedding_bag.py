@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gatherscatter.arrays.interop import TORCH, is_plain_tensor, is_transformed
+from gatherscatter.arrays.interop import TORCH, is_intercepted, is_plain_tensor, is_transformed
 from gatherscatter.errors import CONVERTED_NEGATIVE, OpError, make_choice_error, make_error, raise_index_error, reword
 from gatherscatter.functions.gather_reduce import check_members_shape
 from gatherscatter.sentences import format_sentence
 from gatherscatter.torch.bags import find_member_bags, gather_reduce
-from gatherscatter.torch.functions import check_memory, check_tensors, choose_accumulate, gather, is_intercepted
+from gatherscatter.torch.functions import check_memory, check_tensors, choose_accumulate, gather
 
 _OP = "EmbeddingBag"
 _NAMES = {"data": "weight", "indices": "input", "weights": "per_sample_weights"}

@@ -12,7 +12,14 @@ from torch import Tensor
 from torch.autograd import Function, forward_ad
 
 from gatherscatter import _core
-from gatherscatter.arrays.interop import REVERSE, TORCH, check_layout, is_plain_tensor, is_transformed
+from gatherscatter.arrays.interop import (
+    REVERSE,
+    TORCH,
+    check_layout,
+    is_intercepted,
+    is_plain_tensor,
+    is_transformed,
+)
 from gatherscatter.arrays.kinds import check_kind, describe_object
 from gatherscatter.choices import WITHOUT_ACCUMULATE
 from gatherscatter.errors import OpTypeError, make_error
@@ -133,11 +140,6 @@ def _is_unobserved(tensors: Sequence[Tensor]) -> bool:
     return not is_intercepted() and all(
         type(each) is Tensor and each.is_cpu and not torch._is_functional_tensor(each) for each in tensors
     )
-
-
-def is_intercepted() -> bool:
-    """Whether a mode of the dispatcher or torch.jit.trace sees the calls of operators."""
-    return torch._C._len_torch_dispatch_stack() > 0 or torch._C._get_tracing_state() is not None
 
 
 def with_plain(function: Any) -> Any:
