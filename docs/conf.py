@@ -14,10 +14,9 @@ sys.path.insert(0, str(HERE))
 from site_pages import write  # noqa: E402
 from site_pages.docstrings import aliases, sections  # noqa: E402
 from site_pages.links import faults  # noqa: E402
-from site_pages.transforms import PLAYGROUND, embed_pictures, fill_in, link_names  # noqa: E402
+from site_pages.transforms import embed_pictures, fill_in, link_names  # noqa: E402
 
 import gatherscatter  # noqa: E402
-from gatherscatter import playground  # noqa: E402
 from gatherscatter.pages.palette import COLOURS  # noqa: E402
 
 write(HERE)
@@ -65,12 +64,6 @@ html_theme_options = {
 }
 
 
-def add_playground(app: Sphinx, failed: Exception | None) -> None:
-    """The playground itself, beside the pages."""
-    if failed is None and app.builder.name == "html":
-        playground.write(Path(app.outdir) / PLAYGROUND)
-
-
 def check_links(app: Sphinx, failed: Exception | None) -> None:
     """A warning for each link that leads nowhere: with -W, the build fails."""
     if failed is None and app.builder.name == "html":
@@ -85,5 +78,4 @@ def setup(app: Sphinx) -> None:
     app.connect("doctree-read", link_names)
     app.connect("doctree-read", fill_in)
     app.connect("doctree-read", embed_pictures, priority=400)
-    app.connect("build-finished", add_playground)
     app.connect("build-finished", check_links)

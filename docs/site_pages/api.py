@@ -134,9 +134,9 @@ PAGES = (
     ),
     Page(
         "explain",
-        "Explanations and the playground",
-        "See [explain](../explain.md) and [playground](../playground.md).",
-        modules=("gatherscatter.explaining", "gatherscatter.explaining.examples", "gatherscatter.playground"),
+        "Explanations",
+        "See [explain](../explain.md).",
+        modules=("gatherscatter.explaining", "gatherscatter.explaining.examples"),
     ),
     Page("doctor", "Doctor", "See [doctor](../doctor.md).", modules=("gatherscatter.doctor",), needs=("onnx",)),
 )

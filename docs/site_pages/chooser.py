@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from gatherscatter.pages.elements import element
 from gatherscatter.specs.table import ops
-from site_pages.markdown import CHOOSER, playground_link
+from site_pages.markdown import CHOOSER
 
 COLUMNS, ROWS, SIDE = 4, 3, 13  # of a small picture of data
 WIDTH = 400  # of the drawing
@@ -77,7 +77,6 @@ def _page() -> Iterator[str]:
         "You can write an index as in NumPy: [`gs.at(x)[i, j].add(v)`](indexing.md). If you know the function of "
         "another library, see [Equivalents in other libraries](known-as.md)."
     )
-    yield playground_link("")
     yield "## In words"
     for question in QUESTIONS:
         yield question.text

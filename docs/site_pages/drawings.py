@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from urllib.parse import quote
 
-import numpy as np
-
-from gatherscatter.arrays.convert import element_type
 from gatherscatter.explaining.examples import Example, batch_example_of, example_of, pictures
 from gatherscatter.specs.table import OpVersion
-from site_pages.markdown import playground_link, session
+from site_pages.markdown import presets_comment, session
 
 _IMPORTS = ">>> import numpy as np\n>>> import gatherscatter as gs\n\n"
 
@@ -20,6 +15,7 @@ def drawing(row: OpVersion, opset: dict[str, int]) -> Iterator[str]:
     """A call of a version: picture and code. ``opset`` names the version if it isn't the newest."""
     name = row.name if row.name in pictures() else f"{row.domain}.{row.op_type}"
     yield from _call(row, name, example_of(row.name), opset, _IMPORTS)
+    yield presets_comment(row.name)
 
 
 def batch_drawing(row: OpVersion, opset: dict[str, int]) -> Iterator[str]:
@@ -41,13 +37,4 @@ def _call(row: OpVersion, picture: str, example: Example, opset: dict[str, int],
     code = ", ".join([example.code.removesuffix(")"), *(f"{name}={value}" for name, value in opset.items())]) + ")"
     if explained.result is not None:
         yield session(code, explained.result, before)
-    yield "[Explain](../explain.md) draws any small call."
-    yield playground_link(_state(row, example))
-
-
-def _state(row: OpVersion, example: Example) -> str:
-    """The part of the playground's address that names the call."""
-    inputs = zip(row.inputs, map(np.asarray, example.inputs), strict=False)
-    parts = [(known.name, f"{element_type(array.dtype)}:{json.dumps(array.tolist())}") for known, array in inputs]
-    parts += [(name, json.dumps(value)) for name, value in example.attributes.items()]
-    return "&".join(f"{name}={quote(text.replace(' ', ''), safe=':,[]')}" for name, text in [("op", row.name), *parts])
+    yield "[Explain](../explain.md) draws any small call. In the [playground](../playground.md), you can edit one."

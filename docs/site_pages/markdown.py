@@ -8,7 +8,7 @@ import numpy as np
 
 # Comments that the site replaces (transforms.py). The repository shows nothing for them.
 CHOOSER = "<!-- site: chooser -->"
-PLAYGROUND_LINK = "<!-- site: playground "
+PRESETS = "<!-- site: presets "
 
 
 def plain(text: str) -> str:
@@ -28,9 +28,9 @@ def slug(heading: str) -> str:
     return re.sub(r"[^\w\u4e00-\u9fff\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 
-def playground_link(state: str) -> str:
-    """A comment that becomes a link to the playground; ``state`` is the part of its address that names a call."""
-    return f"{PLAYGROUND_LINK}{state} -->"
+def presets_comment(name: str) -> str:
+    """A comment that becomes pictures of the calls that the playground offers for an op version."""
+    return f"{PRESETS}{name} -->"
 
 
 def session(call: str, answer: np.ndarray, before: str = "") -> str:

@@ -1,12 +1,12 @@
 """Changes to pages while the site is built.
 
 The Markdown of a page works in the repository as it is: pictures are image files, and it links only to files that exist
-there. The site has more: pictures that follow its switch of light and dark, the reference of the Python interface, and
-the playground. The transforms add these.
+there. The site has more: pictures that follow its switch of light and dark, and more of them. The transforms add these.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,13 @@ from typing import Any
 from docutils import nodes
 from sphinx import addnodes
 
+from gatherscatter.explaining import Explanation
 from gatherscatter.explaining.examples import pictures
+from gatherscatter.explaining.playground.texts import presets, read_call
 from gatherscatter.explaining.svg import stacked_svg, svg
+from gatherscatter.specs.table import OpVersion, op
 from site_pages.chooser import drawing
-from site_pages.markdown import CHOOSER, PLAYGROUND_LINK
-
-PLAYGROUND = "play.html"  # in the built site
+from site_pages.markdown import CHOOSER, PRESETS
 
 # The site has its own switch between light and dark. The pictures know the one of JupyterLab.
 _SWITCH = {
@@ -58,29 +59,37 @@ def embed_pictures(app: Any, page: nodes.document) -> None:
     for image in list(page.findall(nodes.image)):
         path = Path(image["uri"])
         if path.parent.name == "pictures" and (example := pictures().get(path.stem)):
-            explained = example.explanation()
-            wide = svg(explained.call, explained.drawing, has_words=has_words)
-            stacked = stacked_svg(explained.call, explained.drawing)
+            html = _pictures(example.explanation(), has_words=has_words)
             alone = isinstance(image.parent, nodes.paragraph) and len(image.parent) == 1
-            html = _division("drawing wide", wide) + _division("drawing stacked", stacked)
             (image.parent if alone else image).replace_self(nodes.raw("", html, format="html"))
 
 
 def fill_in(app: Any, page: nodes.document) -> None:
-    """Replace the comments for the site by the chooser and by links to the playground.
+    """Replace the comments for the site by the chooser and by pictures of presets.
 
     A listener of ``doctree-read``.
     """
-    up = "../" * app.env.docname.count("/")
     for comment in list(page.findall(nodes.raw)):
         text = comment.astext().strip()
         if text == CHOOSER:
             comment.replace_self(nodes.raw("", str(drawing()), format="html"))
-        elif text.startswith(PLAYGROUND_LINK):
-            state = text.removeprefix(PLAYGROUND_LINK).removesuffix("-->").strip()
-            what = "Change this call in the playground" if state else "Try them in the playground"
-            address = f"{up}{PLAYGROUND}" + (f"#{escape(state)}" if state else "")
-            comment.replace_self(nodes.raw("", f'<p><a href="{address}">{what}</a></p>', format="html"))
+        elif text.startswith(PRESETS):
+            row = op(text.removeprefix(PRESETS).removesuffix("-->").strip())
+            comment.replace_self(nodes.raw("", "".join(_draw_presets(row)), format="html"))
+
+
+def _draw_presets(row: OpVersion) -> Iterator[str]:
+    """Further calls of an op version. Each is shown when its title is clicked."""
+    for preset in presets(row):
+        explained = read_call(row, preset.inputs, preset.attributes).explain()
+        yield f"<details><summary>{escape(preset.title)}</summary>\n{_pictures(explained)}</details>\n"
+
+
+def _pictures(explained: Explanation, *, has_words: bool = True) -> str:
+    """The drawing of a call, side by side and stacked."""
+    call, drawn = explained.call, explained.drawing
+    wide = svg(call, drawn, has_words=has_words)
+    return _division("drawing wide", wide) + _division("drawing stacked", stacked_svg(call, drawn))
 
 
 def _division(classes: str, picture: str) -> str:

@@ -1,4 +1,4 @@
-"""The sentences of errors and hints, which sentences.toml holds for the library and for the playground."""
+"""The sentences of errors and hints, which sentences.toml holds."""
 
 from __future__ import annotations
 

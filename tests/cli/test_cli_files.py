@@ -345,7 +345,6 @@ WRITE: dict[tuple[Words, str], Callable[[Path], list[str]]] = {
     (("run",), "targets"): lambda folder: ["run", MODEL, INPUTS, "-o", "out.npz"],
     (("convert",), "target"): lambda folder: ["convert", MODEL, "out.xml"],
     (("convert",), "output"): lambda folder: ["convert", MODEL, "-o", "out.xml"],
-    (("playground",), "output"): lambda folder: ["playground", "-o", "out.html"],
     (("doctor",), "fixed_path"): lambda folder: ["doctor", MODEL, "--fix", "out.onnx"],
     (("doctor",), "json_path"): lambda folder: ["doctor", MODEL, "--json", "out.json"],
     (("doctor",), "html_path"): lambda folder: ["doctor", MODEL, "--html", "out.html"],

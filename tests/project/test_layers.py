@@ -26,7 +26,7 @@ from tests.support.paths import ROOT
 PACKAGE = Path(gs.__file__).parent
 REFEREE = ROOT / "conformance" / "src" / "gatherscatter_conformance"
 BENCHMARK = ROOT / "benchmarks"
-TOOLS = {"cli", "doctor", "explaining", "playground", "__main__.py"}
+TOOLS = {"cli", "doctor", "explaining", "__main__.py"}
 BY_NAME = {"lazy_modules.py", "commits.py"}  # the second imports the package of another commit
 
 

@@ -1,34 +1,36 @@
-"""``gatherscatter playground``: write an interactive page for trying out the operators."""
+"""``gatherscatter playground``: serve a page in which you can edit a call of any op version."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import webbrowser
+from contextlib import suppress
 
 import click
 
-from gatherscatter.cli.files import OutputFile, WritingCommand
 from gatherscatter.cli.group import traceback_option
 
 
 @click.command(
     "playground",
-    cls=WritingCommand,
-    short_help="Write an interactive web page for trying out the operators.",
+    short_help="Open a web page for trying out the operators.",
     epilog="""\b
-Example:
-  gatherscatter playground -o playground.html
+Examples:
+  gatherscatter playground
+  gatherscatter playground --no-browser
 """,
 )
-@click.option("-o", "--output", metavar="FILE", required=True, type=OutputFile(), help="HTML file to write.")
+@click.option("--browser/--no-browser", default=True, show_default=True, help="Open the page in a browser.")
 @traceback_option
-def command(output: Path) -> None:
-    """Write an HTML page where you edit the inputs of any op version and see its result.
+def command(browser: bool) -> None:
+    """Open a page where you edit the inputs of any op version, and see the call explained.
 
-    The page is a single file that needs no server and no network. Open it from disk, or put it on any web site.
+    This command serves the page on this machine until you press Ctrl-C. Other machines can't reach it, and only the
+    page itself can make calls.
     """
-    from gatherscatter import playground
-    from gatherscatter.progress import Bar
+    from gatherscatter.explaining.playground.server import PlaygroundServer
 
-    with Bar(description="writing the page"):
-        playground.write(output)
-    click.echo(f"written: {output}")
+    with PlaygroundServer() as server, suppress(KeyboardInterrupt):
+        click.echo(f"{server.address}\nCtrl-C ends the playground.")
+        if browser:
+            webbrowser.open(server.address)
+        server.serve_forever()

@@ -27,10 +27,15 @@ def page(explanation: Explanation) -> str:
         _FOLDER,
         "page.html",
         styles=["page.css"],
-        scripts=["dom.js", "page.js"],
+        scripts=["dom.js", "walk.js", "page.js"],
         data={"steps": steps_of(explanation)},
         **_values(explanation),
     )
+
+
+def main(explanation: Explanation) -> str:
+    """The content of the page, for another page that has its style sheet and ``walk.js``."""
+    return render(_FOLDER, "main.html", **_values(explanation))
 
 
 def fragment(explanation: Explanation) -> str:

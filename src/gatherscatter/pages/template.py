@@ -23,6 +23,7 @@ def render(
     *,
     styles: Sequence[str] = (),
     scripts: Sequence[str] = (),
+    rules: Sequence[str] = (),
     data: Mapping[str, Any] | None = None,
     **values: Any,
 ) -> str:
@@ -33,6 +34,7 @@ def render(
     folder : the folder of the files; other files are taken from this package
     template : the name of a file; a whole page extends ``base.html``
     styles, scripts : the names of files; ``base.css`` comes before them
+    rules : rules that the page adds to its `policy`
     data : JSON values by the id of the element that holds them; ``readData`` of ``dom.js`` reads them
     values : the other values of the template
     """
@@ -52,14 +54,16 @@ def render(
     whole = values | {
         "style": Markup(theme_rules(":root", style) + style),
         "script": Markup(script),
-        "policy": Markup(policy(script)),
+        "policy": Markup(policy(script, *rules)),
         "data": data or {},
     }
     return environment.get_template(template).render(whole)
 
 
-def policy(script: str) -> str:
+def policy(script: str, *more: str) -> str:
     """Return the content security policy of a page. It loads nothing, and runs only this script.
+
+    ``more`` are rules that a page adds.
 
     >>> policy("")
     "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -70,6 +74,7 @@ def policy(script: str) -> str:
         "form-action 'none'",
         "style-src 'unsafe-inline'",
         "img-src data:",
+        *more,
     ]
     if script:
         rules.append(f"script-src 'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'")

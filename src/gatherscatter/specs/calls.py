@@ -308,7 +308,7 @@ def _value(row: OpVersion, attribute: Attribute, attributes: dict[str, Any]) -> 
         given = type(value).__name__
         raise make_error("attribute_type", row.name, input=attribute.name, type=attribute.type, given=given) from None
     if attribute.choices is not None and value not in attribute.choices:
-        suggestion = suggest_choice(value, attribute.choices, similar=False)  # as the playground and the native library
+        suggestion = suggest_choice(value, attribute.choices, similar=False)  # as the native library
         raise make_choice_error(row.name, attribute.name, value, attribute.choices, suggestion)
     return value
 

@@ -1,0 +1,211 @@
+"""The server of the playground. It listens on this machine only, and answers only the page that it has served.
+
+A request must name the server exactly in its header ``Host``. A call must also come from the page itself: it has the
+page's ``Origin``, and the token that stands in the fragment of the page's address, which browsers do not send to any
+server. So neither another page in the browser nor another user of the machine can make a call.
+
+>>> server = PlaygroundServer()
+>>> server.address.rpartition("#")[0].startswith("http://127.0.0.1:")
+True
+>>> server.server_close()
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+import subprocess
+import sys
+from functools import cache
+from http.server import BaseHTTPRequestHandler
+from importlib import resources
+from socketserver import ThreadingTCPServer
+from threading import Lock, Timer
+from typing import Any
+
+from gatherscatter.choices import SCALE_TYPES
+from gatherscatter.explaining.playground.texts import TYPES, presets
+from gatherscatter.pages.template import render
+from gatherscatter.specs.rows import INTEGERS, Input
+from gatherscatter.specs.table import SPECIFICATIONS, TABLE, OpVersion
+
+_HOST = "127.0.0.1"
+MOST_BYTES = 64 * 1024  # of a request
+TIME_LIMIT = 2.0  # seconds for a call
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "frame-ancestors 'none'",  # the page itself holds the other rules
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+_SCRIPTS = ("dom.js", "clipboard.js", "walk.js", "playground.js")
+
+
+class PlaygroundServer(ThreadingTCPServer):
+    """A server on a free port of the loopback address. ``address`` is that of the page, with the token."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__((_HOST, 0), _Handler)
+        self.host = f"{_HOST}:{self.server_address[1]}"
+        self.token = secrets.token_hex(16)
+        self.calls = CallProcess()
+
+    @property
+    def address(self) -> str:
+        return f"http://{self.host}/#{self.token}"
+
+    def server_close(self) -> None:
+        """Close the socket, and end the process of the calls."""
+        super().server_close()
+        self.calls.close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Serves the page for GET /, and makes a call for POST /call."""
+
+    server: PlaygroundServer
+    timeout = 10  # seconds without a byte
+
+    def do_GET(self) -> None:
+        if self._names_server() and self._has_path("/"):
+            self._write(200, "text/html; charset=utf-8", page())
+
+    def do_POST(self) -> None:
+        if self._names_server() and self._is_own_page() and self._has_path("/call"):
+            body = self._read_json()
+            if body is not None:
+                self._write(200, "application/json", self.server.calls.ask(body))
+
+    def _names_server(self) -> bool:
+        return self._accept(403, self.headers.get_all("Host") == [self.server.host], "the Host is not this server")
+
+    def _is_own_page(self) -> bool:
+        origin = self.headers.get_all("Origin") == [f"http://{self.server.host}"]
+        token = hmac.compare_digest(self.headers.get("X-Token", "").encode(), self.server.token.encode())
+        own = self._accept(403, origin, "the call comes from another page")
+        return own and self._accept(403, token, "the token is wrong: open the address that the command printed")
+
+    def _has_path(self, path: str) -> bool:
+        return self._accept(404, self.path == path, "there is no such page")
+
+    def _read_json(self) -> bytes | None:
+        kind, length = self.headers.get("Content-Type", ""), self.headers.get("Content-Length", "")
+        if not self._accept(415, kind == "application/json", "a call is JSON"):
+            return None
+        if not self._accept(411, length.isascii() and length.isdigit() and len(length) < 10, "the length is missing"):
+            return None
+        if not self._accept(413, int(length) <= MOST_BYTES, f"a call has at most {MOST_BYTES} bytes"):
+            return None
+        return self.rfile.read(int(length))
+
+    def _accept(self, status: int, condition: bool, text: str) -> bool:
+        """Refuse the request with a sentence unless the condition holds."""
+        if not condition:
+            self.send_error(status, text)
+        return condition
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Send one line of text, also for requests that the base class refuses."""
+        self._write(code, "text/plain; charset=utf-8", (message or "this request is not understood").encode())
+
+    def _write(self, status: int, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Type": kind, "Content-Length": str(len(body)), **_HEADERS}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def version_string(self) -> str:
+        return "gatherscatter"
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Log nothing: the page shows what is wrong."""
+
+
+class CallProcess:
+    """The process that makes the calls, one after the other. One that takes too long is ended, and another starts."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def ask(self, request: bytes) -> bytes:
+        """Make the call of a request. Both are JSON; see `gatherscatter.explaining.playground.calls.answer`."""
+        with self._lock:
+            process = self._start()
+            assert process.stdin is not None
+            assert process.stdout is not None
+            timer = Timer(TIME_LIMIT, process.kill)
+            timer.start()
+            try:
+                process.stdin.write(b" ".join(request.split(b"\n")) + b"\n")
+                answer = process.stdout.readline()
+            except BrokenPipeError:
+                answer = b""
+            timer.cancel()
+            if answer.endswith(b"\n"):
+                return answer
+            self._end()
+            reason = f"the call took longer than {TIME_LIMIT:g} s, or its process failed"
+            return json.dumps({"mistake": reason}).encode()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            self._end()
+            module = "gatherscatter.explaining.playground.calls"
+            command = [sys.executable, "-m", module]
+            self._process = subprocess.Popen(command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            assert self._process.stdout is not None
+            self._process.stdout.readline()  # it is ready, and the time of a call begins
+        return self._process
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.__exit__(None, None, None)
+            self._process = None
+
+    def close(self) -> None:
+        """End the process. A call that runs is not finished."""
+        with self._lock:
+            self._end()
+
+
+@cache
+def page() -> bytes:
+    """Return the page."""
+    table = {"ops": [_describe(row) for row in TABLE], "types": TYPES, "domains": SPECIFICATIONS}
+    return render(
+        resources.files("gatherscatter.explaining"),
+        "playground.html",
+        styles=("page.css", "playground.css"),
+        scripts=_SCRIPTS,
+        rules=("connect-src 'self'",),
+        data={"table": table},
+    ).encode()
+
+
+def _describe(row: OpVersion) -> dict[str, Any]:
+    """Return the facts that the form needs."""
+    attributes = [
+        {
+            "name": one.name,
+            "choices": ("true", "false") if one.type == "bool" else one.choices,
+            "default": None if one.is_required else one.default_text,
+        }
+        for one in row.attributes
+    ]
+    inputs = [{"name": one.name, "optional": one.optional, "types": _list_types(row, one)} for one in row.inputs]
+    facts = {name: getattr(row, name) for name in ("name", "domain", "op_type", "version", "deprecated")}
+    return {**facts, "inputs": inputs, "attributes": attributes, "presets": [one._asdict() for one in presets(row)]}
+
+
+def _list_types(row: OpVersion, known: Input) -> tuple[str, ...]:
+    named = {"data": row.element_types, "scales": SCALE_TYPES, "axis": INTEGERS}
+    return named.get(known.kind) or row.index_types or row.element_types
