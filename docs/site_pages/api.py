@@ -110,7 +110,7 @@ PAGES = (
         "dask",
         "Dask",
         "See [Dask](../dask.md).",
-        modules=("gatherscatter.dask", "gatherscatter.dask.costs"),
+        modules=("gatherscatter.dask",),
         needs=("dask",),
     ),
     Page("xarray", "xarray", "See [xarray](../xarray.md).", modules=("gatherscatter.xarray",), needs=("xarray",)),
