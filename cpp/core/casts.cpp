@@ -143,6 +143,11 @@ using CopyLines = void (*)(const Lines&, std::byte* to, int64_t size);
 
 template <class T>
 T swap_bytes(T value) {
+#ifdef __GNUC__  // its own functions become vectors at any level of optimization
+    if constexpr (sizeof(T) == 2) return __builtin_bswap16(value);
+    if constexpr (sizeof(T) == 4) return __builtin_bswap32(value);
+    if constexpr (sizeof(T) == 8) return __builtin_bswap64(value);
+#endif
     T swapped = 0;
     for (size_t i = 0; i < sizeof(T); ++i) swapped = static_cast<T>(swapped << 8 | (value >> 8 * i & 0xff));
     return swapped;

@@ -131,8 +131,9 @@ GS_LOOP void combine_runs(const Updates& u, const Share&, const Combine& combine
     }
 }
 
-// Combines all rows of one element. `counts`: visits may be counted.
-template <class T, class A, class Op, bool counts>
+// Combines all rows of one element. `counted`: there are visits to count. A branch for them in the loop would make it
+// take a third longer.
+template <class T, class A, class Op, bool counted>
 void combine_all_elements(const Updates& u, const Share& share, const Combine& combine) {
     if constexpr (!std::derived_from<Op, Set>)
         if (are_runs(u.rows)) {
@@ -149,7 +150,7 @@ void combine_all_elements(const Updates& u, const Share& share, const Combine& c
     int64_t* __restrict visits = u.visits;
     const auto apply = [&](int64_t row, T update) {
         const A value = accumulate_as<A>(update), combined = op(out[row], value);
-        out[row] = counts && visits && visits[row]++ == 0 && !include_self ? value : combined;
+        out[row] = counted && visits[row]++ == 0 && !include_self ? value : combined;
     };
     const int64_t n = u.rows.n;
     constexpr int64_t at_once = 4, per_line = line_size / static_cast<int64_t>(sizeof(T));
@@ -161,7 +162,7 @@ void combine_all_elements(const Updates& u, const Share& share, const Combine& c
             for (int64_t j = 0; j < at_once; ++j) {
                 const int64_t next = rows[std::min(i + j + lookahead, u.rows.known - 1)];
                 prefetch(out + next);
-                if (counts && visits) prefetch(visits + next);
+                if constexpr (counted) prefetch(visits + next);
             }
         else if constexpr (std::same_as<Op, PrefetchAndSet>)
             for (int64_t j = 0; j < at_once; ++j) prefetch(out + rows[i + j]);
@@ -254,10 +255,7 @@ ApplyRows element_applier(const ApplyOptions& options) {
     if (!options.all) return combine_elements<T, A, Op>;
     if constexpr (std::same_as<T, float16> && std::same_as<A, float16> && !Selection<Op>)
         if (has_f16c() && !options.counted) return combine_all_float16<Op>;
-    // The branch that counts is always the same, so other types than halves have one loop.
-    if constexpr (Half<T>)
-        if (!options.counted) return combine_all_elements<T, A, Op, false>;
-    return combine_all_elements<T, A, Op, true>;
+    return options.counted ? combine_all_elements<T, A, Op, true> : combine_all_elements<T, A, Op, false>;
 }
 
 // Null: there is no loop for this size.
