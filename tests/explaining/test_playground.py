@@ -292,10 +292,10 @@ def test_a_call_that_takes_too_long_is_ended_and_the_next_one_works(
     served: PlaygroundServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask(served)
-    with monkeypatch.context() as patched:
-        patched.setattr(server, "TIME_LIMIT", 0.0)
-        os.kill(served.calls._process.pid, signal.SIGSTOP)
-        assert "took longer" in json.loads(ask(served)[1])["mistake"]
+    monkeypatch.setattr(served.calls, "_time_limit", 0.1)
+    os.kill(served.calls._process.pid, signal.SIGSTOP)
+    assert "took longer" in json.loads(ask(served)[1])["mistake"]
+    monkeypatch.undo()
     assert json.loads(ask(served)[1]) == calls.answer(GOOD)
 
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.doctor.fixes.model_process import TURN, ModelProcess, RunError
+from gatherscatter.doctor.fixes.model_process import TURN, ModelProcess
 from gatherscatter.doctor.fixes.on_targets import same_results, write_inputs
 from gatherscatter.findings.verdicts import OWN_RUNTIME
+from gatherscatter.processes import NoAnswerError
 from gatherscatter.text import rounded_text, seconds_text
 
 ROUNDS = 12  # at most; each model has a turn in a round
@@ -93,7 +94,7 @@ def _take_turns(processes: Mapping[str, ModelProcess], errors: dict[str, str]) -
         for name in list(least):
             try:
                 seconds = processes[name].run()
-            except RunError as error:
+            except NoAnswerError as error:
                 errors[name] = str(error)
                 del least[name]
                 continue

@@ -1,12 +1,11 @@
 """``python -m gatherscatter.doctor.fixes.in_runtime RUNTIME MODEL INPUTS RESULTS``: runs a model in a runtime.
 
-For each line of its standard input, the program runs the model and prints the fewest seconds of a run. The first time
-it runs the model once and writes the results. It is a separate process, because a model may crash it.
+It answers each question of a `ModelProcess` with the fewest seconds of a run. The first time, it loads the model, runs
+it once and writes the results.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ from gatherscatter.doctor.fixes.model_process import TURN
 from gatherscatter.model_interface import name_inputs
 from gatherscatter.models.tensor_files import read_tensors, write_tensors
 from gatherscatter.native_library import library_path
+from gatherscatter.processes import answer_lines
 from gatherscatter.specs.rows import DOMAIN
 
 Run = Callable[[], Mapping[str, Any]]
@@ -26,22 +26,23 @@ Arrays = Mapping[str, np.ndarray]
 
 
 def main(runtime: str, model: str, inputs: str, results: str) -> None:
-    """Answer each line of standard input. What the runtime prints goes to standard error."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
+    """Answer each question with the seconds of a run."""
     given = {
         name: array.astype(object) if array.dtype.kind == "U" else array for name, array in read_tensors(inputs).items()
     }
-    run = LOADERS[runtime](Path(model), given)
-    for number, _ in enumerate(sys.stdin):
-        if number == 0:
-            start = perf_counter()
-            made = run()
-            least = perf_counter() - start
-            write_tensors(results, made)
-        else:
-            least = _time(run)
-        print(least, file=answers, flush=True)
+    runs: list[Run] = []
+
+    def answer(question: bytes) -> bytes:
+        if runs:
+            return str(_time(runs[0])).encode()
+        runs.append(LOADERS[runtime](Path(model), given))
+        start = perf_counter()
+        made = runs[0]()
+        seconds = perf_counter() - start
+        write_tensors(results, made)
+        return str(seconds).encode()
+
+    answer_lines(answer)
 
 
 def _time(run: Run) -> float:
@@ -101,7 +102,4 @@ LOADERS: dict[str, Callable[[Path, Arrays], Run]] = {
 
 
 if __name__ == "__main__":
-    try:
-        main(*sys.argv[1:])
-    except Exception as error:  # any error of the runtime is its answer
-        sys.exit(str(error))
+    main(*sys.argv[1:])

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.doctor.fixes.model_process import LONGEST, ModelProcess
+from gatherscatter.doctor.fixes.model_process import ModelProcess
 from gatherscatter.doctor.fixes.proof import same_bits
 from gatherscatter.extras import find_missing
 from gatherscatter.findings.verdicts import OWN_RUNTIME
 from gatherscatter.models.tensor_files import write_tensors
+from gatherscatter.processes import LONGEST
 
 RUNNERS = ("onnxruntime", "openvino")
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import signal
-import sys
 import warnings
 from contextlib import suppress
 from typing import Any
@@ -20,11 +18,11 @@ from gatherscatter.arrays.convert import element_type
 from gatherscatter.explaining.page import main, steps_of
 from gatherscatter.explaining.playground.texts import MistakeError, ReadCall, read_call
 from gatherscatter.functions.plan import TableRows, movement, plan
+from gatherscatter.processes import answer_lines
 from gatherscatter.specs import calls
 from gatherscatter.specs.table import TABLE
 
 MOST_ELEMENTS = 10_000  # of an input or of the result
-READY = b"ready\n"
 _ROWS = {row.name: row for row in TABLE}
 
 
@@ -120,16 +118,5 @@ def _array_code(array: np.ndarray) -> str:
     return f"np.array({array.tolist() if name == 'string' else values}, {dtype})"
 
 
-def serve() -> None:
-    """Answer the calls of the server until it closes the pipe."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the server, which closes the pipe
-    out = sys.stdout.buffer
-    out.write(READY)
-    out.flush()
-    for line in sys.stdin.buffer:
-        out.write(json.dumps(answer(line)).encode() + b"\n")
-        out.flush()
-
-
 if __name__ == "__main__":
-    serve()
+    answer_lines(lambda request: json.dumps(answer(request)).encode())

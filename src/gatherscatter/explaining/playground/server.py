@@ -15,18 +15,16 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
-import subprocess
-import sys
 from functools import cache
 from http.server import BaseHTTPRequestHandler
 from importlib import resources
 from socketserver import ThreadingTCPServer
-from threading import Lock, Timer
 from typing import Any
 
 from gatherscatter.choices import SCALE_TYPES
 from gatherscatter.explaining.playground.texts import TYPES, presets
 from gatherscatter.pages.template import render
+from gatherscatter.processes import AnsweringProcess, NoAnswerError
 from gatherscatter.specs.rows import INTEGERS, Input
 from gatherscatter.specs.table import SPECIFICATIONS, TABLE, OpVersion
 
@@ -53,7 +51,7 @@ class PlaygroundServer(ThreadingTCPServer):
         super().__init__((_HOST, 0), _Handler)
         self.host = f"{_HOST}:{self.server_address[1]}"
         self.token = secrets.token_hex(16)
-        self.calls = CallProcess()
+        self.calls = AnsweringProcess("gatherscatter.explaining.playground.calls", time_limit=TIME_LIMIT)
 
     @property
     def address(self) -> str:
@@ -79,7 +77,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self._names_server() and self._is_own_page() and self._has_path("/call"):
             body = self._read_json()
             if body is not None:
-                self._write(200, "application/json", self.server.calls.ask(body))
+                self._write(200, "application/json", self._make_call(body))
 
     def _names_server(self) -> bool:
         return self._accept(403, self.headers.get_all("Host") == [self.server.host], "the Host is not this server")
@@ -102,6 +100,12 @@ class _Handler(BaseHTTPRequestHandler):
         if not self._accept(413, int(length) <= MOST_BYTES, f"a call has at most {MOST_BYTES} bytes"):
             return None
         return self.rfile.read(int(length))
+
+    def _make_call(self, body: bytes) -> bytes:
+        try:
+            return self.server.calls.ask(body)
+        except NoAnswerError as error:
+            return json.dumps({"mistake": f"the call has no result: {error}"}).encode()
 
     def _accept(self, status: int, condition: bool, text: str) -> bool:
         """Refuse the request with a sentence unless the condition holds."""
@@ -126,55 +130,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Log nothing: the page shows what is wrong."""
-
-
-class CallProcess:
-    """The process that makes the calls, one after the other. One that takes too long is ended, and another starts."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def ask(self, request: bytes) -> bytes:
-        """Make the call of a request. Both are JSON; see `gatherscatter.explaining.playground.calls.answer`."""
-        with self._lock:
-            process = self._start()
-            assert process.stdin is not None
-            assert process.stdout is not None
-            timer = Timer(TIME_LIMIT, process.kill)
-            timer.start()
-            try:
-                process.stdin.write(b" ".join(request.split(b"\n")) + b"\n")
-                answer = process.stdout.readline()
-            except BrokenPipeError:
-                answer = b""
-            timer.cancel()
-            if answer.endswith(b"\n"):
-                return answer
-            self._end()
-            reason = f"the call took longer than {TIME_LIMIT:g} s, or its process failed"
-            return json.dumps({"mistake": reason}).encode()
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        if self._process is None or self._process.poll() is not None:
-            self._end()
-            module = "gatherscatter.explaining.playground.calls"
-            command = [sys.executable, "-m", module]
-            self._process = subprocess.Popen(command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-            assert self._process.stdout is not None
-            self._process.stdout.readline()  # it is ready, and the time of a call begins
-        return self._process
-
-    def _end(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.__exit__(None, None, None)
-            self._process = None
-
-    def close(self) -> None:
-        """End the process. A call that runs is not finished."""
-        with self._lock:
-            self._end()
 
 
 @cache

@@ -1,0 +1,134 @@
+"""Processes that answer questions, for work that may crash or never end. Each question and each answer is one line."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from threading import Lock, Timer
+from types import TracebackType
+from typing import Self
+
+LONGEST = 300  # characters of an error
+_ANSWER, _ERROR = b"=", b"!"  # how a line begins
+
+
+class NoAnswerError(Exception):
+    """A process has no answer: its function raised an error, or it ended. The text says why, on one line."""
+
+
+class AnsweringProcess:
+    """A process that runs a module, which calls `answer_lines`. It starts at the first question.
+
+    If it has ended, the next question starts a new one. Questions of several threads are answered one after the other.
+
+    Parameters
+    ----------
+    module : the name of the module
+    *arguments : its arguments
+    time_limit : seconds for an answer. The time to start the process does not count
+    """
+
+    def __init__(self, module: str, *arguments: str, time_limit: float) -> None:
+        self._command = [sys.executable, "-m", module, *arguments]
+        self._time_limit = time_limit
+        self._lock = Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def ask(self, question: bytes = b"") -> bytes:
+        """Return the answer to a question. A line break in the question becomes a space.
+
+        Raises
+        ------
+        NoAnswerError
+            The function of the process raised an error, or the process ended or took longer than its limit.
+        """
+        with self._lock:
+            process = self._start()
+            assert process.stdin is not None
+            assert process.stdout is not None
+            late = []
+
+            def end() -> None:
+                late.append(True)
+                process.kill()
+
+            timer = Timer(self._time_limit, end)
+            timer.daemon = True
+            timer.start()
+            try:
+                process.stdin.write(question.replace(b"\n", b" ") + b"\n")
+                answer = process.stdout.readline()
+            except BrokenPipeError:
+                answer = b""
+            except BaseException:  # Ctrl-C: the answer would be taken for that to the next question
+                self._end()
+                raise
+            finally:
+                timer.cancel()
+            if not answer.endswith(b"\n"):
+                reason = f"it took longer than {self._time_limit:g} s" if late else _describe_end(process.wait())
+                self._end()
+                raise NoAnswerError(reason)
+            if answer.startswith(_ERROR):
+                raise NoAnswerError(answer[1:-1].decode())
+            return answer[1:-1]
+
+    def close(self) -> None:
+        """End the process. An answer that it is working on is lost."""
+        with self._lock:
+            self._end()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            self._end()
+            self._process = subprocess.Popen(
+                self._command,
+                bufsize=0,  # then nothing remains to be written when the process has ended
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+            assert self._process.stdout is not None
+            self._process.stdout.readline()  # it is ready
+        return self._process
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.__exit__(None, None, None)
+            self._process = None
+
+
+def _describe_end(code: int) -> str:
+    return f"the process died ({signal.strsignal(-code)})" if code < 0 else f"the process ended with code {code}"
+
+
+def answer_lines(answer: Callable[[bytes], bytes]) -> None:
+    """Answer each line of standard input, in a process that an `AnsweringProcess` has started.
+
+    If the function raises an error, `AnsweringProcess.ask` raises its text. What libraries print is dropped. Ctrl-C
+    ends the process that asks, which then closes the pipe.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    answers.write(b"\n")  # ready
+    answers.flush()
+    for line in sys.stdin.buffer:
+        try:
+            text = _ANSWER + answer(line.removesuffix(b"\n"))
+        except Exception as error:  # any error of a library is the answer
+            text = _ERROR + " ".join(str(error).split())[:LONGEST].encode(errors="replace")
+        answers.write(text + b"\n")
+        answers.flush()
