@@ -36,8 +36,15 @@ class Model(Protocol):
         ...
 
 
-def check_model(model: object, *, kinds: str = "a path, bytes or a ModelProto") -> None:
+def is_openvino_model(model: object) -> bool:
+    """Whether an object is an `openvino.Model`. It is known by its methods, so OpenVINO need not be imported."""
+    return hasattr(model, "get_ordered_ops") and hasattr(model, "get_results")
+
+
+def check_model(model: object, *, kinds: str = "a path, bytes, a ModelProto or an openvino.Model") -> None:
     """Refuse an object of another library that is not one of the kinds of models that are read."""
+    if "openvino.Model" in kinds and is_openvino_model(model):
+        return
     if isinstance(model, str | os.PathLike) or (hasattr(model, "SerializeToString") and hasattr(model, "graph")):
         return
     if isinstance(model, bytes) and "bytes" in kinds:

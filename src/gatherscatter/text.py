@@ -22,6 +22,25 @@ def printable(text: str) -> str:
     return re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]", lambda m: repr(m[0])[1:-1], text)
 
 
+def quote(text: str) -> str:
+    """Return a text of a file in quotes. Control characters are escaped, and long text is cut.
+
+    >>> quote("a\\nb")
+    "'a\\\\nb'"
+    """
+    return repr(text if len(text) <= 80 else text[:77] + "...")
+
+
+def quote_if_needed(text: str) -> str:
+    """Return a text of a file, with quotes only if it needs them."""
+    return text if re.fullmatch(r"[\w.-]{1,80}", text) else quote(text)
+
+
+def one_line(message: object) -> str:
+    """Return the message of an exception on one line."""
+    return " ".join(str(message).split())
+
+
 def shape_text(shape: Sequence[int | str | None] | None) -> str:
     """Format a shape as Python does, with ``?`` for an unknown size.
 

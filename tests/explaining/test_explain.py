@@ -8,10 +8,10 @@ import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from defusedxml import ElementTree
 
 import gatherscatter as gs
 from gatherscatter.explaining.call import record_call

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from defusedxml import ElementTree
 
 import gatherscatter as gs
 from gatherscatter import oracle

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 from typing import Any
+from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 import numpy as np
 import pytest
-from defusedxml import ElementTree
 
 import gatherscatter as gs
 from gatherscatter.explaining import Explanation

@@ -105,7 +105,7 @@ def test_a_missing_onnx_is_named_with_its_extra() -> None:
         "try:\n    gs.onnx.reference_ops()\nexcept ImportError as error:\n    print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install click defusedxml jinja2 markupsafe rich onnx " in done.stdout
+    assert "pip install click jinja2 markupsafe rich onnx " in done.stdout
 
 
 def test_a_name_that_is_not_there() -> None:

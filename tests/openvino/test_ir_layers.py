@@ -179,12 +179,12 @@ CASES += [
 ]
 
 
-def write(case: Case, path: Path) -> dict[str, np.ndarray]:
+def write(case: Case, path: Path, *, declared: bool = True) -> dict[str, np.ndarray]:
     """Write the case as a model file and return its inputs."""
     writer = IRWriter(case.kind)
     names = [f"in{i}" for i in range(len(case.data))]
     inputs = [
-        writer.parameter(name, from_dtype(array.dtype).name, array.shape)
+        writer.parameter(name, from_dtype(array.dtype).name, array.shape if declared else None)
         for name, array in zip(names, case.data, strict=True)
     ]
     layer = writer.layer(
@@ -207,8 +207,8 @@ def test_every_layer_of_the_table_has_a_case() -> None:
     assert set(LAYERS) - {case.kind for case in CASES} == {"Identity"}  # OpenVINO's CPU plugin does not have Identity
 
 
-def result(case: Case, tmp_path: Path) -> np.ndarray:
-    inputs = write(case, tmp_path / "model.xml")
+def result(case: Case, tmp_path: Path, *, declared: bool = True) -> np.ndarray:
+    inputs = write(case, tmp_path / "model.xml", declared=declared)
     return next(iter(load_ir(tmp_path / "model.xml").run(inputs).values()))
 
 
@@ -238,8 +238,8 @@ def test_a_range_of_integers_cuts_its_inputs_first(tmp_path: Path) -> None:
 
 def test_half_types_stay_and_round_once(tmp_path: Path) -> None:
     """257 is not a bfloat16: adding one at a time would stay at 256."""
-    for kind, constant in (("ReduceSum", i64(0)), ("CumSum", np.int64(0))):
-        total = result(Case(kind, "opset1", [np.ones(300, bfloat16)], [constant]), tmp_path)
+    for kind, opset, constant in (("ReduceSum", "opset1", i64(0)), ("CumSum", "opset3", np.int64(0))):
+        total = result(Case(kind, opset, [np.ones(300, bfloat16)], [constant]), tmp_path)
         assert (total.dtype, float(total.ravel()[-1])) == (bfloat16, 300.0)
     halves = np.array([1.5, -2.5], bfloat16)
     for kind in ("Add", "Multiply", "Divide", "Maximum", "Subtract", "Mod", "Power"):
@@ -262,38 +262,46 @@ def test_identity(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("case", "message"),
     [
-        (Case("Add", "opset1", [f32(2), i32(1, 2)]), "different types: float32, int32"),
         (Case("Add", "opset1", [f32(2), f32(3)]), "could not be broadcast"),
         (Case("Add", "opset1", [f32(2), f32(1)], [], {"auto_broadcast": "none"}), r"shapes \(2,\), \(1,\)"),
         (Case("Add", "opset1", [f32(2), f32(1)], [], {"auto_broadcast": "pdpd"}), "'pdpd', not one of numpy, none"),
-        (Case("Add", "opset1", [f32(2)]), "has 1 inputs and takes 2"),
         (Case("Divide", "opset1", [i32(1), i32(0)]), "integer division by zero"),
         (Case("Power", "opset1", [i32(2), i32(-1)]), "negative integer powers"),
         (Case("Reshape", "opset1", [f32(2, 3)], [i64(4, -1)], {"special_zero": False}), r"has 6 elements"),
-        (Case("Reshape", "opset1", [f32(2, 3)], [i64(3, 2)]), "lacks the attribute 'special_zero'"),
-        (Case("Reshape", "opset1", [f32(2, 3)], [i64(-1, -1)], {"special_zero": False}), "has a size below -1"),
-        (Case("Transpose", "opset1", [f32(2, 3)], [i64(0, 0)]), "name an axis twice"),
+        (Case("Transpose", "opset1", [f32(2, 3)], [i64(1, 0, 2)]), "axis 2 is out of range for rank 2"),
         (Case("Concat", "opset1", [f32(2), f32(2)], [], {"axis": 1}), "axis 1 is out of range for rank 1"),
-        (
-            Case("Concat", "opset1", [f32(2), f32(2)], [], {"axis": "first"}),
-            "attribute axis is 'first', not an integer",
-        ),
         (Case("Split", "opset1", [f32(3)], [np.int64(0)], {"num_splits": 2}), "2 equal parts"),
-        (Case("Split", "opset1", [f32(4)], [np.int64(0)], {"num_splits": 2}, ["f32"] * 3), "3 output ports, but 2"),
         (Case("Range", "opset4", [i64(0)[0], i64(1)[0], i64(0)[0]], [], {"output_type": "i64"}), "step is zero"),
         (Case("Range", "opset4", [i64(0)[0], i64(2**62)[0], i64(1)[0]], [], {"output_type": "i64"}), "memory"),
         (Case("Tile", "opset1", [f32(2)], [i64(2**62)]), "memory"),
-        (Case("Broadcast", "opset3", [f32(2)], [i64(-1)], {"mode": "numpy"}), "would have the shape"),
-        (Case("LogicalAnd", "opset1", [f32(2), f32(2)]), "must be boolean"),
-        (Case("Convert", "opset1", [f32(2)], [], {"destination_type": "u4"}), "element type 'u4' is not supported"),
-        (Case("Clamp", "opset1", [f32(2)], [], {"min": "low", "max": 1}), "'low', not a number"),
         (Case("Pad", "opset12", [f32(2)], [i64(2), i64(0)], {"pad_mode": "reflect"}), "exceed"),
         (Case("TopK", "opset3", [f32(2)], [np.int64(3)], {"axis": 0, "mode": "max", "sort": "none"}), "k is 3"),
     ],
     ids=str,
 )
 def test_what_a_layer_refuses(case: Case, message: str, tmp_path: Path) -> None:
+    """OpenVINO finds some of these mistakes itself, if shapes are declared."""
     with pytest.raises(ModelError, match=message) as error:
-        result(case, tmp_path)
+        result(case, tmp_path, declared=False)
     assert f"({case.kind})" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case("Add", "opset1", [f32(2), i32(1, 2)]),
+        Case("Add", "opset1", [f32(2), f32(3)]),
+        Case("Add", "opset1", [f32(2)]),
+        Case("Reshape", "opset1", [f32(2, 3)], [i64(-1, -1)], {"special_zero": False}),
+        Case("Concat", "opset1", [f32(2), f32(2)], [], {"axis": "first"}),
+        Case("Split", "opset1", [f32(4)], [np.int64(0)], {"num_splits": 2}, ["f32"] * 3),
+        Case("LogicalAnd", "opset1", [f32(2), f32(2)]),
+        Case("Clamp", "opset1", [f32(2)], [], {"min": "low", "max": 1}),
+    ],
+    ids=str,
+)
+def test_what_openvino_refuses(case: Case, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"^model.xml: OpenVINO can't read it: ") as error:
+        result(case, tmp_path)
     assert "\n" not in str(error.value)

@@ -23,8 +23,8 @@ EXTRAS = {
     "torch": "torch",
     "dask": "'dask[array]'",
     "distributed": "'dask[array]' zarr filelock distributed",
-    "explain": "click defusedxml jinja2 markupsafe rich resvg-py",
-    "onnxruntime": "click defusedxml jinja2 markupsafe rich onnx 'onnx-shape-inference<0.5' onnxruntime",
+    "explain": "click jinja2 markupsafe rich resvg-py",
+    "onnxruntime": "click jinja2 markupsafe rich onnx 'onnx-shape-inference<0.5' onnxruntime",
 }
 
 

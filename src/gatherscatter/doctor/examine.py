@@ -30,7 +30,7 @@ from gatherscatter.findings.verdicts import (
     record_of,
 )
 from gatherscatter.lazy_modules import load
-from gatherscatter.model_interface import Model, ModelError, check_model, name_inputs
+from gatherscatter.model_interface import Model, ModelError, check_model, is_openvino_model, name_inputs
 from gatherscatter.specs.rows import DOMAIN
 from gatherscatter.specs.table import OpVersion
 
@@ -349,8 +349,9 @@ def examine(
 
 def read_source(model: ModelSource) -> NodeSource:
     """Return the nodes of a model, from an IR or from ONNX."""
-    check_model(model, kinds="a path or a ModelProto")
-    if isinstance(model, str | os.PathLike) and Path(model).suffix.lower() == ".xml":
+    check_model(model, kinds="a path, a ModelProto or an openvino.Model")
+    is_xml = isinstance(model, str | os.PathLike) and Path(model).suffix.lower() == ".xml"
+    if is_xml or is_openvino_model(model):
         from gatherscatter.doctor.ir_nodes import IrSource
 
         return IrSource(model)

@@ -1,57 +1,55 @@
-"""The gather and scatter layers of an OpenVINO IR, with the types and shapes that the file declares."""
+"""The gather and scatter layers of an OpenVINO IR, with the types and shapes that OpenVINO finds."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from gatherscatter.findings.nodes import Key, Observer, Operand, Site
 from gatherscatter.model_interface import Model, ModelError
 from gatherscatter.openvino import element_types
+from gatherscatter.openvino.graph import CONSTANTS, Layer, list_layers, read_constant, read_ir, sizes_of
 from gatherscatter.openvino.ir import IrModel
 from gatherscatter.openvino.ir_call import LayerCall, bind
-from gatherscatter.openvino.ir_graph import Graph, OutputPort, build_graph
-from gatherscatter.openvino.ir_read import Layer, quote_if_needed, read_net
-from gatherscatter.openvino.ir_weights import Weights
 from gatherscatter.specs.table import OpVersion, ops
+from gatherscatter.text import quote_if_needed
 
 FAMILY = {row.op_type for row in ops() if row.domain == "openvino"}
 WITH_BODIES = ("If", "Loop", "TensorIterator")
 
 
 class IrSource:
-    """An OpenVINO IR to examine."""
+    """An OpenVINO IR or an `openvino.Model` to examine."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        self.name = self.path.name
+    def __init__(self, model: str | os.PathLike[str] | Any) -> None:
+        is_file = isinstance(model, str | os.PathLike)
+        self.name: str = Path(model).name if is_file else model.get_friendly_name()  # type: ignore[union-attr]
         self.notes: list[str] = []
         try:
-            self._graph = build_graph(read_net(self.path), lambda layer: layer.type == "Result")
-            self._weights = Weights(self.path.with_suffix(".bin"))
-            self.sites = list(self._sites(self._graph))
+            self._model = read_ir(model) if is_file else model
+            self.sites = list(self._sites(list_layers(self._model)))
         except ModelError as error:
             raise ModelError(f"{quote_if_needed(self.name)}: {error}") from None
 
     def load(self, observe: Observer) -> Model:
         """Return the model, ready to run. ``observe`` is called for every gather and scatter layer."""
         try:
-            model = IrModel(self._graph, self._weights)
+            model = IrModel(self._model)
         except ModelError as error:
             raise ModelError(f"{quote_if_needed(self.name)}: {error}") from None
-        model._steps = tuple(
+        model.steps = tuple(
             step._replace(call=_ObservedCall(step.call, (step.position,), observe))  # type: ignore[arg-type]
             if isinstance(step.call.function, OpVersion)
             else step
-            for step in model._steps
+            for step in model.steps
         )
         return model
 
-    def _sites(self, graph: Graph) -> Iterator[Site]:
-        for position in graph.order:
-            layer = graph.layers[position]
+    def _sites(self, layers: list[Layer]) -> Iterator[Site]:
+        for position, layer in enumerate(layers):
             if layer.type in WITH_BODIES:
                 self.notes.append(f"{layer}: its body is not examined; examine the ONNX model it was made from")
             if layer.type not in FAMILY or layer.opset is None:
@@ -60,27 +58,21 @@ class IrSource:
             assert isinstance(call.function, OpVersion)
             row = call.function
             operands = tuple(
-                self._operand(known.name, graph, source)
-                for known, source in zip(row.inputs, graph.sources[position], strict=False)
+                _operand(known.name, layers[source.layer], source.output)
+                for known, source in zip(row.inputs, layer.sources, strict=False)
             )
             attributes = {known.name: known.default for known in row.attributes} | call.attributes
             yield Site((position,), layer.name, str(layer), "", row, operands, attributes)
 
-    def _operand(self, role: str, graph: Graph, source: OutputPort) -> Operand:
-        layer = graph.layers[source.layer]
-        constant = self._weights.constant(layer) if layer.type in ("Const", "Constant") else None
-        port = layer.outputs[source.output]
-        if constant is not None:
-            value = constant()
-            return Operand(role, layer.name, element_types.from_dtype(value.dtype).numpy_name, value.shape, constant)
-        kind = element_types.from_precision(port.precision)
-        # A port without dims is a scalar or has unknown rank. Only the attribute of a Parameter distinguishes them.
-        shape = () if _is_scalar_parameter(layer) else tuple(port.dims) or None
-        return Operand(role, layer.name, kind and kind.numpy_name, shape, None, layer.type == "ShapeOf")
 
-
-def _is_scalar_parameter(layer: Layer) -> bool:
-    return layer.type == "Parameter" and layer.attributes.get("shape", "...").strip() in ("", "[]", "{}")
+def _operand(role: str, layer: Layer, output: int) -> Operand:
+    port = layer.node.output(output)
+    try:
+        kind = element_types.from_name(port.get_element_type().get_type_name()).numpy_name
+    except ValueError:
+        kind = None
+    value = partial(read_constant, layer) if layer.type in CONSTANTS else None
+    return Operand(role, layer.name, kind, sizes_of(port), value, layer.type == "ShapeOf")
 
 
 class _ObservedCall(NamedTuple):

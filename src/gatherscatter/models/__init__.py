@@ -5,23 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gatherscatter.model_interface import Model, ModelError, check_model, name_inputs
+from gatherscatter.model_interface import Model, ModelError, check_model, is_openvino_model, name_inputs
 
 if TYPE_CHECKING:
     import onnx as onnx_package
 
-    ModelSource = str | os.PathLike[str] | onnx_package.ModelProto
+    ModelSource = str | os.PathLike[str] | onnx_package.ModelProto | Any  # or an openvino.Model, which has no types
 
 ENGINES = ("gatherscatter", "openvino")
 
 
 def load(model: ModelSource | bytes, *, engine: str = "gatherscatter", node_time_limit: float | None = None) -> Model:
-    """Load a model from a path (``.onnx``, or ``.xml`` of an OpenVINO IR), bytes or an ``onnx.ModelProto``.
+    """Load a model from a path (``.onnx``, or ``.xml`` of an OpenVINO IR), bytes, a ModelProto or an openvino.Model.
 
     ``engine="gatherscatter"`` runs the gather and scatter nodes on this package's kernels. ``engine="openvino"`` runs
     the whole model in the ``openvino`` package. ``node_time_limit`` is as in `run`. ``plan`` of a loaded ONNX model
@@ -45,14 +45,14 @@ def load(model: ModelSource | bytes, *, engine: str = "gatherscatter", node_time
         from gatherscatter.onnx.model import parse_bytes
 
         model = parse_bytes(model)
-    xml = isinstance(model, Path) and _is_xml(model)
-    if node_time_limit is not None and (xml or engine == "openvino"):
+    is_ir = _is_xml(model) if isinstance(model, Path) else is_openvino_model(model)
+    if node_time_limit is not None and (is_ir or engine == "openvino"):
         raise ValueError("node_time_limit is for ONNX models that run with engine='gatherscatter'")
     if engine == "openvino":
         from gatherscatter.openvino.engine import load_openvino
 
         return load_openvino(model)
-    if xml:
+    if is_ir:
         from gatherscatter.openvino.ir import load_ir
 
         return load_ir(model)
@@ -77,9 +77,10 @@ def run(
 
     Parameters
     ----------
-    model : path, bytes or onnx.ModelProto
+    model : path, bytes, onnx.ModelProto or openvino.Model
         The path of an ``.onnx`` file, with its external data if it has any, or of an ``.xml`` file of OpenVINO IR, with
-        its ``.bin`` file. Or the bytes of an ``.onnx`` file, or a ModelProto. ONNX models need the extra ``onnx``.
+        its ``.bin`` file. Or the bytes of an ``.onnx`` file, a ModelProto, or a Model of OpenVINO. ONNX models need the
+        extra ``onnx``, and IR needs the extra ``openvino``.
     inputs : mapping of str to array, or sequence of arrays
         The model's inputs by name, or in the order of the model. Types and known dims must be as the model declares.
     engine : {'gatherscatter', 'openvino'}

@@ -15,6 +15,7 @@ class ElementType(NamedTuple):
     name: str
     precision: str
     dtype: np.dtype[Any]
+    is_narrow: bool = False
 
     @property
     def numpy_name(self) -> str:
@@ -42,22 +43,29 @@ ELEMENT_TYPES = (
     ElementType("string", "STRING", STRING),
 )
 
-_BY_NAME = {element_type.name: element_type for element_type in ELEMENT_TYPES}
-_BY_PRECISION = {element_type.precision: element_type for element_type in ELEMENT_TYPES}
+# Types of 4 and 8 bits. They are read, and not written.
+NARROW_TYPES = tuple(
+    ElementType(name, name.upper(), np.dtype(dtype), is_narrow=True)
+    for name, dtype in {
+        "i4": ml_dtypes.int4,
+        "u4": ml_dtypes.uint4,
+        "f4e2m1": ml_dtypes.float4_e2m1fn,
+        "f8e4m3": ml_dtypes.float8_e4m3fn,
+        "f8e5m2": ml_dtypes.float8_e5m2,
+        "f8e8m0": ml_dtypes.float8_e8m0fnu,
+    }.items()
+)
+
+_BY_NAME = {element_type.name: element_type for element_type in (*ELEMENT_TYPES, *NARROW_TYPES)}
 _BY_DTYPE = {element_type.dtype: element_type for element_type in ELEMENT_TYPES}
 
 
 def from_name(name: str) -> ElementType:
-    """Return the element type with this name. ValueError for packed (u4, i4, u1, nf4) and 8-bit floating types."""
+    """Return the element type with this name. ValueError for types that NumPy and ml_dtypes lack (u1, nf4)."""
     try:
         return _BY_NAME[name.lower()]
     except KeyError:
         raise ValueError(f"element type {reprlib.repr(name)} is not supported (known: {', '.join(_BY_NAME)})") from None
-
-
-def from_precision(precision: str) -> ElementType | None:
-    """Return the element type for the ``precision`` of a port, or None."""
-    return _BY_PRECISION.get(precision.upper())
 
 
 def from_dtype(dtype: np.dtype[Any]) -> ElementType:

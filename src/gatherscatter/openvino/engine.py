@@ -23,10 +23,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gatherscatter.extras import find_missing, install_command
-from gatherscatter.model_interface import ModelError, TensorInfo
+from gatherscatter.model_interface import ModelError, TensorInfo, is_openvino_model
 from gatherscatter.openvino import element_types
-from gatherscatter.openvino.ir_inputs import Parameter, Range, accept_inputs
-from gatherscatter.openvino.ir_read import one_line, quote, quote_if_needed
+from gatherscatter.openvino.graph import shorten, sizes_of, type_of
+from gatherscatter.openvino.inputs import Parameter, accept_inputs, read_parameter
+from gatherscatter.text import quote, quote_if_needed
 
 Array = NDArray[Any]
 _CONFIG = {"INFERENCE_PRECISION_HINT": "f32"}
@@ -40,10 +41,10 @@ def load_openvino(model: str | os.PathLike[str] | Any) -> OpenVinoModel:
     core = importlib.import_module("openvino").Core()
     name, source = _source(model)
     try:
-        read = core.read_model(source)
+        read = source if is_openvino_model(source) else core.read_model(source)
         return OpenVinoModel(core.compile_model(read, "CPU", _CONFIG), _node_count(read))
     except RuntimeError as error:
-        raise ModelError(f"{name}: the openvino package refuses it: {_short(error)}") from None
+        raise ModelError(f"{name}: the openvino package refuses it: {shorten(error)}") from None
 
 
 class OpenVinoModel:
@@ -51,7 +52,7 @@ class OpenVinoModel:
 
     def __init__(self, compiled: Any, node_count: int) -> None:
         self._compiled = compiled
-        self._parameters = tuple(_parameter(port) for port in compiled.inputs)
+        self._parameters = tuple(read_parameter(port) for port in compiled.inputs)
         self.inputs: tuple[TensorInfo, ...] = tuple(parameter.info for parameter in self._parameters)
         self.outputs: tuple[TensorInfo, ...] = tuple(_output(port) for port in compiled.outputs)
         self.node_count = node_count
@@ -70,11 +71,13 @@ class OpenVinoModel:
             request.start_async({i: _tensor(array) for i, array in enumerate(arrays)})
             request.wait()
         except RuntimeError as error:
-            raise ModelError(f"the openvino package failed: {_short(error)}") from None
+            raise ModelError(f"the openvino package failed: {shorten(error)}") from None
         return {info.name: _array(tensor) for info, tensor in zip(self.outputs, request.output_tensors, strict=True)}
 
 
 def _source(model: Any) -> tuple[str, Any]:
+    if is_openvino_model(model):
+        return "the model", model
     if not isinstance(model, str | os.PathLike):
         return "the model", io.BytesIO(model.SerializeToString())
     path = Path(model)
@@ -88,29 +91,9 @@ def _node_count(model: Any) -> int:
     return sum(node.get_type_name() not in ("Parameter", "Constant", "Result") for node in model.get_ops())
 
 
-def _parameter(port: Any) -> Parameter:
-    shape = port.get_partial_shape()
-    dims = None
-    if not shape.rank.is_dynamic:
-        dims = tuple(Range(dim.min_length, None if dim.max_length < 0 else dim.max_length) for dim in shape)
-    name = port.get_node().get_friendly_name()
-    return Parameter(name, tuple(sorted(port.get_names())), _element_type(port), dims)
-
-
 def _output(port: Any) -> TensorInfo:
-    shape = port.get_partial_shape()
-    dims = None
-    if not shape.rank.is_dynamic:
-        dims = tuple(None if dim.is_dynamic else dim.get_length() for dim in shape)
     name = min(port.get_names(), default=port.get_node().get_friendly_name())
-    return TensorInfo(name, _element_type(port).numpy_name, dims)
-
-
-def _element_type(port: Any) -> element_types.ElementType:
-    try:
-        return element_types.from_name(port.get_element_type().get_type_name())
-    except ValueError as error:
-        raise ModelError(str(error)) from None
+    return TensorInfo(name, type_of(port, f"output {quote(name)}").numpy_name, sizes_of(port))
 
 
 def _refuse_narrowing(parameter: Parameter, array: Array) -> None:
@@ -140,9 +123,3 @@ def _array(tensor: Any) -> Array:
         return np.asarray(tensor.str_data).astype(object)
     array: Array = np.array(tensor.data)
     return array.view(element_types.BFLOAT16) if name == "bf16" else array
-
-
-def _short(error: Exception) -> str:
-    """Return the end of OpenVINO's long messages, which contains the reason."""
-    text = one_line(error)
-    return text if len(text) <= 400 else "..." + text[-397:]

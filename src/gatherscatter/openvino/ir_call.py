@@ -1,4 +1,4 @@
-"""Bind a layer of the file to a function: a gather or scatter operator, or a function of the layer table."""
+"""Bind a layer to a function: a gather or scatter operator, or a function of the layer table."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gatherscatter.extras import find_missing
 from gatherscatter.model_interface import ModelError
-from gatherscatter.openvino.ir_read import Layer, one_line, quote_if_needed
-from gatherscatter.openvino.layers.attributes import arguments, choice, parse, signature
+from gatherscatter.openvino.graph import Layer
+from gatherscatter.openvino.layers.attributes import arguments, choice, signature
 from gatherscatter.openvino.layers.table import ALIASES, LAYERS
 from gatherscatter.specs import table
-from gatherscatter.specs.rows import REQUIRED, Attribute
+from gatherscatter.text import one_line, quote_if_needed
 
 Array = NDArray[Any]
 NEWEST_OPSET = 17
-_ATTRIBUTE_TYPES = {"int": int, "string": str, "bool": bool}
 
 
 class LayerCall(NamedTuple):
@@ -54,20 +52,12 @@ def _bind_family(layer: Layer) -> LayerCall | None:
         return None
     required = sum(not one.optional for one in row.inputs)
     _check_count(layer, required, len(row.inputs))
-    attributes = {}
-    for attribute in row.attributes:
-        text = layer.attributes.get(attribute.name)
-        if text is not None:
-            attributes[attribute.name] = _family_attribute(attribute, text)
-        elif attribute.default is REQUIRED:
-            raise ValueError(f"its <data> lacks the attribute {attribute.name!r}")
+    given = layer.node.get_attributes()
+    attributes = {one.name: given[one.name] for one in row.attributes if one.name in given}
+    for one in row.attributes:
+        if one.choices is not None and one.name in given:
+            attributes[one.name] = choice(given[one.name], one.choices, one.name)
     return LayerCall(row, attributes)
-
-
-def _family_attribute(attribute: Attribute, text: str) -> Any:
-    if attribute.choices is not None:
-        return choice(text, attribute.choices, attribute.name)
-    return parse(text, _ATTRIBUTE_TYPES[attribute.type], attribute.name)
 
 
 def _bind_layer(layer: Layer) -> LayerCall | None:
@@ -76,18 +66,16 @@ def _bind_layer(layer: Layer) -> LayerCall | None:
         return None
     takes = signature(function)
     _check_count(layer, takes.least, takes.most)
-    return LayerCall(function, arguments(function, layer.attributes))
+    return LayerCall(function, arguments(function, layer.node.get_attributes()))
 
 
 def _check_count(layer: Layer, least: int, most: int | None) -> None:
-    count = len(layer.inputs)
+    count = len(layer.sources)
     if count < least or (most is not None and count > most):
         allowed = str(least) if most == least else f"{least} or more" if most is None else f"{least} to {most}"
         raise ValueError(f"it has {count} inputs and takes {allowed}")
 
 
 def _unknown(layer: Layer, version: str) -> ModelError:
-    hint = ""
-    if not find_missing(["openvino"]):
-        hint = "; --engine openvino runs the whole model in the openvino package"
-    return ModelError(f"{layer} is of a type{version} that gatherscatter does not run{hint}")
+    hint = "--engine openvino runs the whole model in the openvino package"
+    return ModelError(f"{layer} is of a type{version} that gatherscatter does not run; {hint}")

@@ -191,7 +191,7 @@ def _little_endian(array: NDArray[Any]) -> bytes:
 
 
 def _pack_strings(array: NDArray[Any]) -> bytes:
-    """Pack strings in the layout that `ir_weights` reads: count, 0, end offsets, UTF-8 bytes."""
+    """Pack strings in the layout of OpenVINO: count, 0, end offsets, UTF-8 bytes."""
     encoded = [str(item).encode() for item in array.ravel().tolist()]
     header = np.cumsum([0, *map(len, encoded)]).astype("<i4")
     return np.array(len(encoded), "<i4").tobytes() + header.tobytes() + b"".join(encoded)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gatherscatter.files import replace_atomically
-from gatherscatter.model_interface import ModelError
+from gatherscatter.model_interface import ModelError, is_openvino_model
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.model_files import refuse_own_input
 from gatherscatter.openvino.conversion.from_onnx import from_onnx
@@ -98,16 +97,6 @@ def _convert(model: Any, indices: str) -> onnx.ModelProto | IRWriter:
     if isinstance(model, str | os.PathLike):
         path = Path(model)
         return to_onnx(path, indices) if path.suffix.lower() == ".xml" else from_onnx(path, indices)
-    return _convert_openvino(model, indices)
-
-
-def _convert_openvino(model: Any, indices: str) -> onnx.ModelProto:
-    """Convert an `openvino.Model`, by way of the files that OpenVINO writes."""
-    from gatherscatter.openvino.package import openvino
-
-    if not isinstance(model, openvino.Model):
+    if not is_openvino_model(model):
         raise TypeError(f"model must be a path, an onnx.ModelProto or an openvino.Model, not {type(model).__name__}")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.xml"
-        openvino.serialize(model, path)
-        return to_onnx(path, indices)
+    return to_onnx(model, indices)

@@ -1,4 +1,4 @@
-"""Convert the text attributes of a ``<data>`` element to the keyword arguments of a layer's function."""
+"""Convert the attributes that OpenVINO shows to the keyword arguments of a layer's function."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
+import numpy as np
+
 from gatherscatter.openvino import element_types
-from gatherscatter.openvino.ir_read import integer, quote
+from gatherscatter.text import quote
 
 
 class Signature(NamedTuple):
@@ -35,32 +37,21 @@ def signature(function: Callable[..., Any]) -> Signature:
     return Signature(least, None if variadic else len(inputs), attributes)
 
 
-def arguments(function: Callable[..., Any], attributes: Mapping[str, str]) -> dict[str, Any]:
+def arguments(function: Callable[..., Any], attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keyword arguments for ``function``. Other attributes are ignored, as in OpenVINO."""
-    values = {}
-    for name, (hint, default) in signature(function).attributes.items():
-        if name in attributes:
-            values[name] = parse(attributes[name], hint, name)
-        elif default is inspect.Parameter.empty:
-            raise ValueError(f"its <data> lacks the attribute {name!r}")
-    return values
+    known = signature(function).attributes
+    return {name: _convert(attributes[name], hint, name) for name, (hint, _) in known.items() if name in attributes}
 
 
-def parse(text: str, hint: Any, name: str) -> Any:
-    """Parse the text of an attribute as the type of its annotation."""
+def _convert(value: Any, hint: Any, name: str) -> Any:
+    """Convert the value of an attribute to the type of its annotation."""
     if get_origin(hint) is Literal:
-        return choice(text, get_args(hint), name)
+        return choice(value, get_args(hint), name)
     if get_origin(hint) is tuple:
-        return tuple(integer(part.strip(), f"attribute {name}") for part in text.split(",")) if text.strip() else ()
-    if hint is int:
-        return integer(text, f"attribute {name}")
-    if hint is bool:
-        return choice(text.lower(), ("true", "false", "1", "0"), name) in ("true", "1")
-    if hint is float:
-        return _float(text, name)
-    if hint is str:
-        return text
-    return element_types.from_name(text).dtype if text else None  # np.dtype, or np.dtype | None
+        return tuple(value)
+    if hint in (np.dtype[Any], np.dtype[Any] | None):
+        return element_types.from_name(value).dtype
+    return value
 
 
 def choice(text: str, choices: tuple[str, ...], name: str) -> str:
@@ -69,10 +60,3 @@ def choice(text: str, choices: tuple[str, ...], name: str) -> str:
         if one.lower() == text.lower():
             return one
     raise ValueError(f"attribute {name} is {quote(text)}, not one of {', '.join(choices)}")
-
-
-def _float(text: str, name: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"attribute {name} is {quote(text)}, not a number") from None

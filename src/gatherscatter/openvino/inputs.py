@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -13,7 +12,8 @@ from gatherscatter.arrays import convert
 from gatherscatter.model_interface import ModelError, TensorInfo
 from gatherscatter.openvino import element_types
 from gatherscatter.openvino.element_types import ElementType
-from gatherscatter.openvino.ir_read import Layer, integer, one_line, quote
+from gatherscatter.openvino.graph import type_of
+from gatherscatter.text import one_line, quote
 
 
 class Range(NamedTuple):
@@ -47,40 +47,14 @@ class Parameter(NamedTuple):
         return TensorInfo(self.name, self.element_type.numpy_name, shape)
 
 
-def read_parameter(layer: Layer) -> Parameter:
-    """Read the name, tensor names, element type and shape of a Parameter layer."""
-    for name in ("element_type", "shape"):
-        if name not in layer.attributes:
-            raise ModelError(f"{layer}: its <data> lacks the attribute {name!r}")
-    try:
-        element_type = element_types.from_name(layer.attributes["element_type"])
-    except ValueError as error:
-        raise ModelError(f"{layer}: {error}") from None
-    names = tuple(name for port in layer.outputs for name in port.names)
-    return Parameter(layer.name, names, element_type, _dims(layer))
-
-
-def _dims(layer: Layer) -> tuple[Range, ...] | None:
-    text = layer.attributes["shape"].strip().strip("[]{}")
-    if text == "...":
-        return None
-    parts = text.split(",", 64) if text else []
-    if len(parts) > 64:
-        raise ModelError(f"{layer}: more than 64 dimensions")
-    return tuple(_range(part.strip(), layer) for part in parts)
-
-
-def _range(text: str, layer: Layer) -> Range:
-    """Parse OpenVINO's ``7``, ``?`` or ``-1``, ``2..8``, ``2..`` and ``..8``."""
-    if text in ("?", "-1"):
-        return Range(0, None)
-    match = re.fullmatch(r"([0-9]*)\.\.([0-9]*)", text, re.ASCII)
-    what = f"{layer}: a dimension of shape"
-    low, high = match.groups() if match else (text, text)
-    bounds = Range(integer(low, what) if low or not match else 0, integer(high, what) if high or not match else None)
-    if bounds.low < 0 or (bounds.high is not None and bounds.high < bounds.low):
-        raise ModelError(f"{layer}: {quote(text)} is not a dimension")
-    return bounds
+def read_parameter(port: Any) -> Parameter:
+    """Describe the output of a Parameter, or an input of a compiled model."""
+    shape = port.get_partial_shape()
+    dims = None
+    if not shape.rank.is_dynamic:
+        dims = tuple(Range(max(dim.min_length, 0), None if dim.max_length < 0 else dim.max_length) for dim in shape)
+    name = port.get_node().get_friendly_name()
+    return Parameter(name, tuple(sorted(port.get_names())), type_of(port, f"input {quote(name)}"), dims)
 
 
 def accept_inputs(parameters: tuple[Parameter, ...], inputs: Mapping[str, ArrayLike]) -> list[NDArray[Any]]:
