@@ -1,6 +1,6 @@
 """The operators of OpenVINO, as its specification defines them: ``GatherND(data, indices, batch_dims=1, opset=8)``.
 
-The operators need NumPy only. Models in OpenVINO's own format (IR) can also be read without the ``openvino`` package.
+The operators need NumPy only. Models in OpenVINO's own format (IR) are read by the ``openvino`` package.
 `convert` converts models between ONNX and IR. `extensions` and `op_class` add gatherscatter's operators to OpenVINO.
 These three are loaded when first used.
 
