@@ -200,4 +200,4 @@ def test_help_and_commands_need_no_model_reader(with_commands: Environment, tmp_
     assert "Models:" in done.stdout
     assert "onnx.ScatterND-18" in with_commands.run("-m", "gatherscatter", "ops").stdout
     code = "from gatherscatter.explaining.playground.server import page; print(len(page()) > 50_000)"
-    assert with_commands.print(code) == "True"
+    assert with_commands.print(code) == "True\n"
