@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -12,7 +13,15 @@ from types import TracebackType
 from typing import Self
 
 LONGEST = 300  # characters of an error
-_ANSWER, _ERROR = b"=", b"!"  # how a line begins
+_ANSWER, _ERROR, _READY = b"=", b"!", b"ready\n"  # how a line begins, and the first line
+# Modules come from the same folders as here. With -m, they would come from the current folder first, which can hold a
+# model of somebody else.
+_START = """
+import json, runpy, sys
+sys.path[:] = json.loads(sys.argv[1])
+del sys.argv[1]
+runpy.run_module(sys.argv.pop(1), run_name="__main__")
+"""
 
 
 class NoAnswerError(Exception):
@@ -32,9 +41,11 @@ class AnsweringProcess:
     """
 
     def __init__(self, module: str, *arguments: str, time_limit: float) -> None:
-        self._command = [sys.executable, "-m", module, *arguments]
+        self._arguments = (module, *arguments)
         self._time_limit = time_limit
         self._lock = Lock()
+        self._owner = os.getpid()
+        self._is_closed = False
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -76,6 +87,8 @@ class AnsweringProcess:
                 raise
             finally:
                 timer.cancel()
+            if late:
+                self._end()
             if not answer.endswith(b"\n"):
                 reason = f"it took longer than {self._time_limit:g} s" if late else _describe_end(process.wait())
                 self._end()
@@ -85,22 +98,38 @@ class AnsweringProcess:
             return answer[1:-1]
 
     def close(self) -> None:
-        """End the process. An answer that it is working on is lost."""
+        """End the process, also while it works on an answer. Later questions have no answer."""
+        if os.getpid() != self._owner:
+            return  # this is a fork, and the process is that of the parent
+        self._is_closed = True
+        if process := self._process:
+            process.kill()
         with self._lock:
             self._end()
 
     def _start(self) -> subprocess.Popen[bytes]:
+        if self._is_closed:
+            raise NoAnswerError("the process was closed")
         if self._process is None or self._process.poll() is not None:
             self._end()
+            folders = json.dumps([folder for folder in sys.path if folder])
             self._process = subprocess.Popen(
-                self._command,
+                [sys.executable, "-P", "-c", _START, folders, *self._arguments],
                 bufsize=0,  # then nothing remains to be written when the process has ended
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
             )
             assert self._process.stdout is not None
-            self._process.stdout.readline()  # it is ready
+            try:
+                is_ready = self._process.stdout.readline() == _READY
+            except BaseException:  # Ctrl-C: the line would be taken for an answer
+                self._end()
+                raise
+            if not is_ready:
+                reason = _describe_end(self._process.wait())
+                self._end()
+                raise NoAnswerError(reason)
         return self._process
 
     def _end(self) -> None:
@@ -123,7 +152,7 @@ def answer_lines(answer: Callable[[bytes], bytes]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    answers.write(b"\n")  # ready
+    answers.write(_READY)
     answers.flush()
     for line in sys.stdin.buffer:
         try:

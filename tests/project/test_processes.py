@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from threading import Timer
 
 import pytest
 
@@ -47,8 +49,9 @@ def test_a_late_answer_is_dropped() -> None:
         assert process.ask(b"next") == b"next"
 
 
-INTERRUPTED = """
-import signal, threading
+INTERRUPTED = f"""
+import signal, sys, threading
+sys.path.append({str(ROOT)!r})
 from gatherscatter.processes import AnsweringProcess
 with AnsweringProcess("tests.support.answering", time_limit=20) as process:
     process.ask()
@@ -62,8 +65,44 @@ with AnsweringProcess("tests.support.answering", time_limit=20) as process:
 
 
 def test_an_interrupted_question_does_not_answer_the_next_one() -> None:
-    done = subprocess.run([sys.executable, "-c", INTERRUPTED], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("b'next'\n", "")
+
+
+STARTING = INTERRUPTED.replace("    process.ask()\n", "").replace("(0.2", "(0.02").replace("sleep1", "first")
+
+
+def test_an_interrupted_start_does_not_answer_the_next_question() -> None:
+    """The process takes longer than 20 ms to start."""
+    done = subprocess.run([sys.executable, "-c", STARTING], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("b'next'\n", "")
+
+
+def test_the_current_folder_is_not_a_place_of_modules(tmp_path: Path) -> None:
+    """It can hold a model of somebody else, with modules that would run."""
+    for name in ("json", "numpy", "runpy", "gatherscatter"):
+        (tmp_path / f"{name}.py").write_text("import os; os._exit(7)")
+    code = f"""
+import sys
+sys.path.append({str(ROOT)!r})
+from gatherscatter.processes import AnsweringProcess
+import os
+os.chdir({str(tmp_path)!r})
+with AnsweringProcess("tests.support.answering", time_limit=20) as process:
+    print(process.ask(b"x"))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("b'x'\n", "")
+
+
+def test_closing_ends_an_answer() -> None:
+    process = AnsweringProcess("tests.support.answering", time_limit=30)
+    process.ask()
+    Timer(0.2, process.close).start()
+    with pytest.raises(NoAnswerError, match="died"):
+        process.ask(b"sleep20")
+    with pytest.raises(NoAnswerError, match="closed"):
+        process.ask(b"x")
 
 
 def test_a_missing_module_is_an_end() -> None:
