@@ -79,6 +79,13 @@ def test_an_array_of_each_type_is_read(name: str) -> None:
     assert names["result"].tolist() == array.tolist()
 
 
+def test_complex_numbers_with_infinite_parts_have_code() -> None:
+    names: dict[str, Any] = {}
+    code = calls._array_code(read_array('complex64:["1+infj", "nan"]'))
+    exec(f"import numpy as np\nresult = {code}", names)
+    assert str(names["result"].tolist()) == "[(1+infj), (nan+0j)]"
+
+
 @pytest.mark.parametrize(
     ("text", "mistake"),
     [
@@ -89,6 +96,7 @@ def test_an_array_of_each_type_is_read(name: str) -> None:
         ("bool:[2]", "the values are not of type bool"),
         ('float32:["1"]', "the values are not of type float32"),
         ("string:[1]", "the values of a string array are texts in quotes"),
+        ('string:["a", 1]', "the values of a string array are texts in quotes"),
         ('complex64:["x"]', "['x'] are not complex numbers"),
         ("int64:[[1, 2], [3]]", "the lists in it have different lengths"),
         ("int64:[1", "this is not a value of JSON"),

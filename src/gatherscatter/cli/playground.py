@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import webbrowser
 from contextlib import suppress
+from threading import Thread
 
 import click
 
@@ -24,13 +25,13 @@ Examples:
 def command(browser: bool) -> None:
     """Open a page where you edit the inputs of any op version, and see the call explained.
 
-    This command serves the page on this machine until you press Ctrl-C. Other machines can't reach it, and only the
-    page itself can make calls.
+    This command serves the page on this machine until you press Ctrl-C. Other machines can't reach it, and no other
+    page can make calls.
     """
     from gatherscatter.explaining.playground.server import PlaygroundServer
 
     with PlaygroundServer() as server, suppress(KeyboardInterrupt):
         click.echo(f"{server.address}\nCtrl-C ends the playground.")
-        if browser:
-            webbrowser.open(server.address)
+        if browser:  # in a thread: some browsers return when they are closed
+            Thread(target=webbrowser.open, args=[server.address], daemon=True).start()
         server.serve_forever()

@@ -1,7 +1,6 @@
 // The form of the playground. The server makes the call that the form describes, and sends its explanation.
 
-const { ops, types, domains } = readData("table");
-const token = location.hash.slice(1);
+const { ops, types, domains, most_bytes: mostBytes } = readData("table");
 const WAIT = 250; // ms after the last key
 let row;
 let running = new AbortController();
@@ -70,12 +69,14 @@ function readCall() {
 }
 
 async function send() {
+  const body = JSON.stringify(readCall());
+  if (new Blob([body]).size > mostBytes) return show({ mistake: `A call has at most ${mostBytes} bytes.` });
   running.abort();
   running = new AbortController();
   const { signal } = running;
   try {
-    const headers = { "Content-Type": "application/json", "X-Token": token };
-    const response = await fetch("/call", { method: "POST", headers, body: JSON.stringify(readCall()), signal });
+    const headers = { "Content-Type": "application/json", "X-Token": location.hash.slice(1) };
+    const response = await fetch("/call", { method: "POST", headers, body, signal });
     show(response.ok ? await response.json() : { mistake: await response.text() });
   } catch (error) {
     if (!signal.aborted) show({ mistake: `The server does not answer: ${error.message}` });
@@ -95,6 +96,10 @@ function show({ html, steps, python, mistake = "", input = "" }) {
 }
 
 fillOperators();
+byId("skip").addEventListener("click", (event) => {
+  event.preventDefault(); // the address keeps the token
+  byId("explanation").focus();
+});
 byId("call").addEventListener("submit", (event) => event.preventDefault());
 byId("call").addEventListener("input", () => {
   clearTimeout(waiting);

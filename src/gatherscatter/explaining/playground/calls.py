@@ -114,6 +114,8 @@ def _array_code(array: np.ndarray) -> str:
         dtype = "bool"
     if not array.size:
         return f"np.empty({array.shape}, {dtype})"
+    if array.dtype.kind == "c":  # infinite and NaN parts have no literal
+        return f"np.array({np.vectorize(str, otypes=[object])(array).tolist()!r}).astype({dtype})"
     values = repr(array.tolist()).replace("nan", "np.nan").replace("inf", "np.inf")
     return f"np.array({array.tolist() if name == 'string' else values}, {dtype})"
 

@@ -2,7 +2,7 @@
 
 A request must name the server exactly in its header ``Host``. A call must also come from the page itself: it has the
 page's ``Origin``, and the token that stands in the fragment of the page's address, which browsers do not send to any
-server. So neither another page in the browser nor another user of the machine can make a call.
+server. So no other page in the browser can make a call.
 
 >>> server = PlaygroundServer()
 >>> server.address.rpartition("#")[0].startswith("http://127.0.0.1:")
@@ -15,6 +15,7 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
+from contextlib import suppress
 from functools import cache
 from http.server import BaseHTTPRequestHandler
 from importlib import resources
@@ -121,9 +122,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         for name, value in {"Content-Type": kind, "Content-Length": str(len(body)), **_HEADERS}.items():
             self.send_header(name, value)
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
+        with suppress(ConnectionError):  # the page does not wait for a call that was edited meanwhile
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(body)
 
     def version_string(self) -> str:
         return "gatherscatter"
@@ -135,7 +137,8 @@ class _Handler(BaseHTTPRequestHandler):
 @cache
 def page() -> bytes:
     """Return the page."""
-    table = {"ops": [_describe(row) for row in TABLE], "types": TYPES, "domains": SPECIFICATIONS}
+    ops = [_describe(row) for row in TABLE]
+    table = {"ops": ops, "types": TYPES, "domains": SPECIFICATIONS, "most_bytes": MOST_BYTES}
     return render(
         resources.files("gatherscatter.explaining"),
         "playground.html",

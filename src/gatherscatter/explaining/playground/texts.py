@@ -144,9 +144,10 @@ def _convert(value: Any, name: str, dtype: np.dtype[Any]) -> np.ndarray:
     except ValueError:
         raise ValueError("the lists in it have different lengths") from None
     if name == "string":
-        if array.dtype.kind != "U" and array.size:
+        texts = np.array(value, object)
+        if not all(isinstance(text, str) for text in texts.flat):
             raise ValueError("the values of a string array are texts in quotes")
-        return array.astype(object)
+        return texts
     if name.startswith("complex") and array.dtype.kind == "U":  # JSON has no complex numbers
         try:
             array = array.astype(np.complex128)
