@@ -56,7 +56,7 @@ def check_model(model: object, *, kinds: str = "a path, bytes, a ModelProto or a
 
 
 _INSTEAD = {
-    "openvino": "; write it with openvino.save_model(model, 'model.xml'), and give this path",
+    "openvino": "; give the openvino.Model, or the path of a file that openvino.save_model(model, path) has written",
     "torch": "; export it with torch.onnx.export(model, arguments, 'model.onnx'), and give this path",
     "jax": "; export it to ONNX, and give the path of the file",
     "jaxlib": "; export it to ONNX, and give the path of the file",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tracemalloc
 from pathlib import Path
 
@@ -246,3 +248,28 @@ def test_writer_docstring() -> None:
     import doctest
 
     assert doctest.testmod(ir_write).failed == 0
+
+
+FORKED = """
+import os, sys
+import gatherscatter.openvino.graph as graph
+path = sys.argv[1]
+graph.read_ir(path)
+own = graph._reader()._process.pid
+if child := os.fork():
+    assert os.waitpid(child, 0)[1] == 0
+    graph.read_ir(path)
+    assert graph._reader()._process.pid == own
+else:
+    graph.read_ir(path)
+    assert graph._reader()._process.pid != own
+    graph._reader().close()
+    os._exit(0)
+"""
+
+
+@pytest.mark.native
+def test_a_forked_process_reads_files_through_its_own(tmp_path: Path) -> None:
+    path = small_model(tmp_path / "small.xml")
+    done = subprocess.run([sys.executable, "-c", FORKED, str(path)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 
 from gatherscatter.errors import OpError
@@ -85,6 +86,7 @@ def test_entities_are_not_expanded(text: str, tmp_path: Path) -> None:
         b"",
         b"\x00\x01\x02",
         b'{"net": 11}',
+        onnx.helper.make_model(onnx.helper.make_graph([], "g", [], [])).SerializeToString(),
         b"<html><body/></html>",
         b"<network/>",
         b'<?xml version="1.0" encoding="utf-99"?><net version="11"/>',

@@ -462,7 +462,7 @@ def test_models_of_other_libraries_are_named_with_the_way_to_a_file() -> None:
     compiled = openvino.Core().compile_model(openvino.Model([openvino.opset13.constant(1)], []), "CPU")
     session = onnxruntime.InferenceSession(graph_model(GATHER.format(op="Gather", kind="int64")).SerializeToString())
     for model, advice in {
-        compiled: "not openvino.CompiledModel; write it with openvino.save_model",
+        compiled: "not openvino.CompiledModel; give the openvino.Model",
         torch.nn.Linear(1, 1): "not torch.Linear; export it with torch.onnx.export",
         session: "not onnxruntime.InferenceSession; give the path of the file",
         3: "not int$",
@@ -470,7 +470,7 @@ def test_models_of_other_libraries_are_named_with_the_way_to_a_file() -> None:
         for call in (gs.models.load, examine, lambda model: fix(model, "fixed.onnx")):
             with pytest.raises(ModelError, match=advice):
                 call(model)
-    with pytest.raises(ModelError, match=r"not openvino\.Model; write it with"):
+    with pytest.raises(ModelError, match=r"not openvino\.Model; give the openvino\.Model, or the path"):
         fix(openvino.Model([], [], "empty"), "fixed.onnx")
 
 

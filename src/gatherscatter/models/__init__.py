@@ -132,5 +132,6 @@ def _is_xml(path: Path) -> bool:
     suffix = path.suffix.lower()
     if suffix in (".xml", ".onnx"):
         return suffix == ".xml"
-    with path.open("rb") as file:
-        return file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<")
+    from gatherscatter.openvino.graph import begins_as_xml
+
+    return begins_as_xml(path)

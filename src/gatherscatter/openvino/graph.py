@@ -78,12 +78,22 @@ def read_ir(path: str | os.PathLike[str]) -> Any:
     file = Path(path)
     if not file.is_file():
         raise ModelError("there is no such file")
+    if not begins_as_xml(file):
+        raise ModelError("it is not XML")  # OpenVINO would look for other formats
     _check_weights(file)
     try:
         _reader().ask(os.fsencode(file.absolute()))
+        return openvino.Core().read_model(file)
     except NoAnswerError as error:
         raise ModelError(f"OpenVINO can't read it: {error}") from None
-    return openvino.Core().read_model(file)
+    except RuntimeError as error:
+        raise ModelError(f"OpenVINO can't read it: {shorten(error)}") from None
+
+
+def begins_as_xml(file: Path) -> bool:
+    """Whether a file begins with ``<``, as no ONNX file does."""
+    with file.open("rb") as opened:
+        return opened.read(64).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<")
 
 
 def _check_weights(file: Path) -> None:
@@ -102,6 +112,10 @@ def _reader() -> AnsweringProcess:
     process = AnsweringProcess("gatherscatter.openvino.graph", time_limit=READ_LIMIT)
     atexit.register(process.close)
     return process
+
+
+if hasattr(os, "register_at_fork"):  # a forked process has its own
+    os.register_at_fork(after_in_child=_reader.cache_clear)
 
 
 def _try_to_read(path: bytes) -> bytes:
@@ -173,14 +187,19 @@ def read_constant(layer: Layer) -> NDArray[Any]:
     """
     element_type = type_of(layer.node.output(0), layer)
     try:
-        if element_type.dtype == element_types.STRING:
-            strings = np.array(layer.node.get_value_strings(), object)
-            return strings.reshape(tuple(layer.node.get_output_shape(0)))
-        if element_type.is_narrow:
-            return np.asarray(layer.node.get_data(dtype=np.float32)).astype(element_type.dtype)
-        array: NDArray[Any] = layer.node.data
+        array = _read_values(layer.node, element_type)
     except (RuntimeError, ValueError, MemoryError) as error:
         raise ModelError(f"{layer}: its values can't be read: {shorten(error)}") from None
+    array.flags.writeable = False
+    return array
+
+
+def _read_values(node: Any, element_type: element_types.ElementType) -> NDArray[Any]:
+    if element_type.dtype == element_types.STRING:
+        return np.array(node.get_value_strings(), object).reshape(tuple(node.get_output_shape(0)))
+    if element_type.is_narrow:
+        return np.asarray(node.get_data(dtype=np.float32)).astype(element_type.dtype)
+    array: NDArray[Any] = node.data
     array = array.view(element_type.dtype) if element_type.dtype == element_types.BFLOAT16 else array
     return array if array.flags.aligned else array.copy()
 
