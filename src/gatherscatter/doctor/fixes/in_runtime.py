@@ -1,7 +1,7 @@
-"""``python -m gatherscatter.doctor.fixes.in_runtime RUNTIME MODEL INPUTS RESULTS``: runs a model in a runtime.
+"""The process of a `ModelProcess`, which runs a model in a runtime.
 
-It answers each question of a `ModelProcess` with the fewest seconds of a run. The first time, it loads the model, runs
-it once and writes the results.
+It answers each question with the fewest seconds of a run. The first time, it loads the model, runs it once and writes
+the results.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The process that makes the calls of the playground: ``python -m gatherscatter.explaining.playground.calls``.
-
-It reads a call from each line of its input, as JSON, and writes a line with the explanation. The server ends it if a
-call takes too long.
-"""
+"""The process that makes the calls of the playground. The server starts it, and ends it if a call takes too long."""
 
 from __future__ import annotations
 
