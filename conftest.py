@@ -4,7 +4,7 @@
 cover a part of every capability.
 ``pytest --all`` runs everything. ``pytest tests/zarr`` runs everything in a folder.
 
-The package gatherscatter must be installed. gatherscatter-conformance need not be: tests then use its sources.
+The package gatherscatter must be installed. The other two need not be: tests then use their sources.
 
 Of Hypothesis's profiles, `ci` is small and always the same, and `long` (HYPOTHESIS_PROFILE=long) is for a night.
 """
@@ -30,17 +30,22 @@ ROOT = Path(__file__).parent
 QUICK = {
     "benchmarks/tests": ("test_bench_intervals",),
     "conformance/tests": ("test_conform_search",),
-    "tests/arrays": ("test_casts", "test_kinds"),
-    "tests/cli": ("test_cli", "test_cli_apply", "test_cli_run"),
+    "models/tests/commands": ("test_cli_run",),
+    "models/tests/doctor": ("test_doctor_conditions",),
+    "models/tests/onnx": ("test_onnx_models", "test_onnx_reference_ops"),
+    "models/tests/onnx/session": (
+        "test_session_errors",
+        "test_session_interface",
+        "test_session_memory",
+        "test_session_plan",
+    ),
+    "models/tests/openvino": ("test_ir", "test_ir_snippets", "test_openvino_convert_plain", "test_openvino_engine"),
+    "tests/arrays": ("test_casts", "test_kinds", "test_tensor_files"),
+    "tests/cli": ("test_cli", "test_cli_apply"),
     "tests/core": ("test_core_rules", "test_fuzz", "test_hostile_callers", "test_sums"),
     "tests/docs": ("test_examples", "test_readme"),
-    "tests/doctor": ("test_doctor_conditions",),
     "tests/explaining": ("test_explain_cli",),
     "tests/functions": ("test_indexing", "test_inspection", "test_plans", "test_prepared"),
-    "tests/models": ("test_tensor_files",),
-    "tests/onnx": ("test_onnx_models", "test_onnx_reference_ops"),
-    "tests/onnx/session": ("test_session_errors", "test_session_interface", "test_session_memory", "test_session_plan"),
-    "tests/openvino": ("test_ir", "test_ir_snippets", "test_openvino_convert_plain", "test_openvino_engine"),
     "tests/project": ("test_ci", "test_imports", "test_layers", "test_stubs"),
     "tests/specs": ("test_input_rules", "test_messages", "test_rulings", "test_seeds"),
     "tests/torch": ("test_torch_segment",),
@@ -56,22 +61,23 @@ os.environ.setdefault("CI", "true")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _provide_conformance() -> None:
-    """Make the sources of gatherscatter-conformance importable, and its commands known, unless it is installed."""
+def _provide(name: str) -> None:
+    """Make the sources of a distribution importable, and its commands known, unless it is installed."""
     with contextlib.suppress(metadata.PackageNotFoundError):
-        metadata.distribution("gatherscatter-conformance")
+        metadata.distribution(f"gatherscatter-{name}")
         return
-    folder = tempfile.mkdtemp(prefix="gatherscatter-conformance-")
+    folder = tempfile.mkdtemp(prefix=f"gatherscatter-{name}-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    with contextlib.chdir(ROOT / "conformance"):
+    with contextlib.chdir(ROOT / name):
         buildapi.prepare_metadata_for_build_wheel(folder)
-    paths = [str(ROOT / "conformance" / "src"), folder]
+    paths = [str(ROOT / name / "src"), folder]
     sys.path += paths
     given = [os.environ["PYTHONPATH"]] if os.environ.get("PYTHONPATH") else []
     os.environ["PYTHONPATH"] = os.pathsep.join([*given, *paths])  # for processes that tests or pytest-xdist start
 
 
-_provide_conformance()
+_provide("models")
+_provide("conformance")
 
 # Slow machines and instrumented builds must not fail on time, and the draws are large by design. The phase that
 # explains a failure traces each line. Under Python 3.11, that can loop forever.

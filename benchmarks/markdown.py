@@ -90,7 +90,7 @@ def _model_sections(results: Results) -> Iterator[tuple[str, str]]:
     rows = {row.workload.id: row for row in results.rows}
     lines = "\n".join(_heading_lines(results))
     head = ["model, input", "ONNX Runtime", "`InferenceSession`", "ratio", "verdict", "difference"]
-    head += ["`gs.run`", "times as long as ONNX Runtime", "difference of `gs.run`"]
+    head += ["`gm.run`", "times as long as ONNX Runtime", "difference of `gm.run`"]
     published = []
     for name, model in published_models.MODELS.items():
         session, run = (rows.get(f"{group}/{name}") for group in (published_models.SESSIONS, published_models.RUNS))

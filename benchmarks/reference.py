@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-import gatherscatter as gs
+import gatherscatter_models as gm
 from benchmarks.case import BenchCase
 from benchmarks.statistics import compute_statistic
 from benchmarks.workload import HALVES, LANES, TUPLES, row_view
@@ -218,7 +218,7 @@ class ModelReference:
         self.needs_same_bits = case.workload.entry == "load"
         self.difference = ""  # the largest one in the last checked outputs, and the largest value of that output
         if isinstance(source, bytes):
-            self._expected = list(gs.run(keep_all_results(source), inputs).values())[:1]
+            self._expected = list(gm.run(keep_all_results(source), inputs).values())[:1]
         else:
             session = import_onnxruntime().InferenceSession(source, make_options(1))
             self._expected = session.run(None, inputs)

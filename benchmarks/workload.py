@@ -54,7 +54,7 @@ class Workload:
     prepared: bool = False  # results that depend only on the indices are computed before the call
     out: bool = False  # into an existing array: out= of a gather, out=data of a scatter
     # How our call enters: "" (an array function), "list" of indices, "at", "onnx", "openvino" or "torch" (with tensors,
-    # which other libraries convert). For a model: "session" (InferenceSession), "run" (gs.run) or "load" (a model that
+    # which other libraries convert). For a model: "session" (InferenceSession), "run" (gm.run) or "load" (a model that
     # is loaded before the clock starts).
     entry: str = ""
     layout: str = "contiguous"  # or "strided" (every other column), "transposed", "expanded" (index with stride 0)

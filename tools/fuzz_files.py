@@ -35,8 +35,7 @@ import ml_dtypes
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from gatherscatter.model_interface import ModelError
-from gatherscatter.models.tensor_files import read_tensors, write_tensors
+from gatherscatter.tensor_files import TensorFileError, read_tensors, write_tensors
 from gatherscatter.zarr.journal import FinishedJobs, JobError, Journal, read_entries
 from tools.fuzz_models.limits import HANG, MEMORY, SECONDS, Meter, limit_addresses
 from tools.fuzz_models.messages import check_one_line
@@ -244,7 +243,7 @@ def file_name(kind: str) -> str:
 
 def judge(kind: str, path: Path, watch: Watch) -> tuple[list[str], Meter, str]:
     """Return the faults of reading a file, its cost, and the traceback."""
-    allowed = JobError if kind in (*journal(), "done") else ModelError
+    allowed = JobError if kind in (*journal(), "done") else TensorFileError
     faults: list[str] = []
     trace = ""
     with Meter() as meter, watch.over(path.parent), warnings.catch_warnings(record=True) as warned:

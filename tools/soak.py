@@ -48,6 +48,7 @@ import numpy as np
 import onnx
 
 import gatherscatter as gs
+import gatherscatter_models as gm
 from gatherscatter import oracle
 from gatherscatter_conformance.random_source import ByteChoices
 from tests.support.cases import CASES
@@ -322,7 +323,7 @@ class Soak:
             case(ByteChoices(b""))
         for name, files in MODEL_FILES.items():
             for file in files:
-                gs.run(EXAMPLES / name / file, self.model_inputs[name])
+                gm.run(EXAMPLES / name / file, self.model_inputs[name])
 
     def checksums(self) -> list[int]:
         return [table.checksum() for table in self.tables.values()]
@@ -499,7 +500,7 @@ class Soak:
             source = self.graph
         if rng.random() < 0.3:
             return self.bad_model(rng, source, name)
-        results = gs.run(source, inputs)
+        results = gm.run(source, inputs)
         for key, expected in MODEL_RESULTS[name](inputs).items():
             require(results[key].tolist() == expected.tolist(), graph, key, results[key])
         return 0
@@ -509,11 +510,11 @@ class Soak:
         inputs = self.model_inputs[name]
         key = next(key for key in inputs if key in ("source", "parent_ids", "positions"))
         if rng.random() < 0.5:
-            error = must_raise(IndexError, gs.run, source, {**inputs, key: np.full_like(inputs[key], 99)})
+            error = must_raise(IndexError, gm.run, source, {**inputs, key: np.full_like(inputs[key], 99)})
             require(error.__notes__, "no note names the node", error)
         else:
-            must_raise(gs.ModelError, gs.run, source, {other: inputs[other] for other in inputs if other != key})
-        must_raise(gs.ModelError, gs.run, EXAMPLES / name / "inputs.npz", inputs)
+            must_raise(gm.ModelError, gm.run, source, {other: inputs[other] for other in inputs if other != key})
+        must_raise(gm.ModelError, gm.run, EXAMPLES / name / "inputs.npz", inputs)
         return 2
 
 

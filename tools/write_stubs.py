@@ -8,7 +8,6 @@ from __future__ import annotations
 import inspect
 from pathlib import Path
 
-from gatherscatter.lazy_modules import MODULES
 from gatherscatter.specs import calls
 from gatherscatter.specs.table import SPECIFICATIONS, TABLE
 
@@ -22,13 +21,7 @@ def package_of(domain: str) -> str:
 
 def stub(domain: str) -> str:
     names = list(dict.fromkeys(row.op_type for row in TABLE if row.domain == domain))
-    package = f"gatherscatter.{package_of(domain)}"
     lines = ["import numpy as np", "from numpy.typing import ArrayLike", ""]
-    for name, place in sorted(MODULES.get(package, {}).items(), key=lambda item: item[1]):
-        module = package + place.partition(":")[0] if ":" in place else package
-        lines.append(f"from {module} import {name} as {name}")
-    if lines[-1]:
-        lines.append("")
     for name in names:
         rows = [row for row in TABLE if (row.domain, row.op_type) == (domain, name)]
         lines.append(f"def {name}(")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+import gatherscatter_models as gm
 from benchmarks.case import BenchCase
 from benchmarks.commits import CURRENT, Package
 from benchmarks.contenders.contender import TimedCall, make_in_place_call
@@ -39,8 +40,8 @@ class Ours:
         """Return one way: the function named by the workload, or its prepared form."""
         self.prepare()
         workload = case.workload
-        if workload.is_model:
-            return {workload.entry: self._run_model(case)}
+        if workload.is_model:  # models run with the package gatherscatter-models of this commit
+            return {workload.entry: _run_model(case, self._threads)} if self._package is CURRENT else {}
         if workload.given:
             return {workload.given: TimedCall(make_calls(self._package.gs, workload, case.arrays)[0])}
         if workload.entry == "torch" and (self._package is not CURRENT or find_spec("torch") is None):
@@ -86,17 +87,6 @@ class Ours:
         others = options | {"scales": scales, "zero_points": zeros, "offsets": case.bags, "weights": case.weights}
         how = case.workload.reduction
         return {"gather_reduce": TimedCall(lambda: gs.gather_reduce(codes, indices, reduction=how, **others))}
-
-    def _run_model(self, case: BenchCase) -> TimedCall:
-        """Return a call of a session, of ``run`` with a file, or of a model that is loaded now."""
-        gs, (source, inputs) = self._package.gs, case.model_run
-        if case.workload.entry == "session":
-            session = gs.onnx.InferenceSession(source, make_options(self._threads))
-            return TimedCall(lambda: session.run(None, inputs), list)
-        if case.workload.entry == "run":
-            return TimedCall(lambda: gs.run(source, inputs), _list_outputs)
-        model = gs.models.load(source)
-        return TimedCall(lambda: model.run(inputs), _list_outputs)
 
     def _enter(self, case: BenchCase) -> Callable[[], Any]:
         """Return a call that enters in another way than by the array function."""
@@ -213,7 +203,7 @@ class TwoSteps(Ours):
         if workload.entry == "load":
             source, inputs = case.model_run
             assert isinstance(source, bytes)
-            model = self._package.gs.models.load(keep_all_results(source))
+            model = gm.load(keep_all_results(source))
             return {"two nodes": TimedCall(lambda: model.run(inputs), lambda outputs: _list_outputs(outputs)[:1])}
         if workload.form != "gather_reduce":
             return {}
@@ -262,3 +252,15 @@ def _list_outputs(outputs: dict[str, np.ndarray]) -> list[np.ndarray]:
 def _choose_accumulate(case: BenchCase) -> dict[str, Any]:
     """Return an array in which halves are added in float32, as peers do."""
     return {"accumulate": "wide"} if case.workload.dtype in HALVES else {}
+
+
+def _run_model(case: BenchCase, threads: int) -> TimedCall:
+    """Return a call of a session, of ``run`` with a file, or of a model that is loaded now."""
+    source, inputs = case.model_run
+    if case.workload.entry == "session":
+        session = gm.onnx.InferenceSession(source, make_options(threads))
+        return TimedCall(lambda: session.run(None, inputs), list)
+    if case.workload.entry == "run":
+        return TimedCall(lambda: gm.run(source, inputs), _list_outputs)
+    model = gm.load(source)
+    return TimedCall(lambda: model.run(inputs), _list_outputs)

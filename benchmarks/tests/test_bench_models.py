@@ -11,7 +11,7 @@ import numpy as np
 import onnxruntime
 import pytest
 
-import gatherscatter as gs
+import gatherscatter_models as gm
 from benchmarks.case import BenchCase
 from benchmarks.contenders import AGAIN, OURS, make_contenders
 from benchmarks.markdown import check_marks
@@ -61,8 +61,8 @@ def test_one_step_has_the_bits_of_two(row: Workload) -> None:
     ]
     source = make_model_run(small(row)).source
     assert isinstance(source, bytes)
-    assert gs.models.load(source).plan.count(") and ") == (5 if row.id.endswith("small") else 1)
-    assert ") and " not in gs.models.load(keep_all_results(source)).plan
+    assert gm.load(source).plan.count(") and ") == (5 if row.id.endswith("small") else 1)
+    assert ") and " not in gm.load(keep_all_results(source)).plan
 
 
 @pytest.mark.models

@@ -1,7 +1,7 @@
-"""Models that others published as packages, run by `InferenceSession` and by `gs.run`.
+"""Models that others published as packages, run by `InferenceSession` and by `gatherscatter_models.run`.
 
-The inputs have the shapes of tests/models/test_published_models.py. They are generated, because the time depends on the
-shapes only.
+The inputs have the shapes of models/tests/files/test_published_models.py. They are generated, because the time depends
+on the shapes only.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.workload import ModelRun, Workload
 
 Inputs = dict[str, np.ndarray]
-SESSIONS, RUNS = "sessions", "runs"  # groups: ONNX Runtime against `InferenceSession`, and against `gs.run`
+SESSIONS, RUNS = "sessions", "runs"  # groups: ONNX Runtime against `InferenceSession`, and against `gm.run`
 _F32 = np.float32
 _RATE = 16_000  # samples a second
 _TEXTS = (

@@ -21,7 +21,7 @@ PROJECT = tomllib.loads((FOLDER / "pyproject.toml").read_text(encoding="utf-8"))
 
 def test_both_distributions_have_one_version() -> None:
     assert gatherscatter_conformance.__version__ == gs.__version__
-    assert f"gatherscatter[cli]=={gs.__version__}" in PROJECT["dependencies"]
+    assert f"gatherscatter-models=={gs.__version__}" in PROJECT["dependencies"]
     assert metadata.version("gatherscatter-conformance") == gs.__version__
 
 

@@ -1,7 +1,7 @@
 """Write the table of operators as C++: python embed_versions.py src/gatherscatter versions.inc
 
-The facts are in src/gatherscatter/specs/rows.py, which needs only the standard library. A stand-in for the package
-makes it importable without the compiled core.
+The facts are in src/gatherscatter/specs/rows.py, which needs only the standard library. Stand-ins for its packages
+make it importable without the compiled core.
 """
 
 import sys
@@ -13,9 +13,10 @@ KERNELS = {"tensor_scatter": "scatter_update"}  # kernels with another name in t
 
 
 def main(package: Path, target: Path) -> None:
-    stand_in = ModuleType("gatherscatter")
-    stand_in.__path__ = [str(package)]
-    sys.modules["gatherscatter"] = stand_in
+    for name in ("gatherscatter", "gatherscatter.specs"):
+        stand_in = ModuleType(name)
+        stand_in.__path__ = [str(package.joinpath(*name.split(".")[1:]))]
+        sys.modules[name] = stand_in
     from gatherscatter.specs import rows
 
     lines = ["// Made from src/gatherscatter/specs/rows.py."]

@@ -40,7 +40,7 @@ PAGES = (
         "Indexing notation",
         "[Indexing](../indexing.md) has examples.",
         functions=("at",),
-        classes=("indexing.At", "indexing.Place"),
+        classes=("functions.at.At", "functions.at.Place"),
     ),
     Page(
         "again",
@@ -59,15 +59,15 @@ PAGES = (
         "errors",
         "Errors",
         "All are raised before anything is written.",
-        classes=("OpError", "OpIndexError", "OpValueError", "OpTypeError", "ModelError"),
+        classes=("OpError", "OpIndexError", "OpValueError", "OpTypeError"),
     ),
     Page(
         "specification",
         "By the specification",
         "The functions of `gatherscatter.onnx`, `.openvino` and `.microsoft` are on the pages of the "
         "[operators](../ops/index.md).",
-        functions=("ops", "op", "versions.find", "spec.call"),
-        classes=("OpVersion", "versions.Input", "versions.Attribute"),
+        functions=("ops", "op", "specs.find", "specs.call"),
+        classes=("OpVersion", "specs.Input", "specs.Attribute"),
     ),
     Page(
         "models",
@@ -80,21 +80,21 @@ PAGES = (
         "onnx-session",
         "ONNX Runtime session",
         "See [ONNX](../onnx.md).",
-        modules=("gatherscatter.onnx.session",),
+        modules=("gatherscatter_models.onnx.session",),
         needs=("onnxruntime", "onnx"),
     ),
     Page(
         "onnx-backend",
         "ONNX backend",
         "See [ONNX](../onnx.md).",
-        modules=("gatherscatter.onnx.backend",),
+        modules=("gatherscatter_models.onnx.backend",),
         needs=("onnx",),
     ),
     Page(
         "openvino-conversion",
         "OpenVINO: conversion and extensions",
         "See [OpenVINO](../openvino.md).",
-        modules=("gatherscatter.openvino.conversion", "gatherscatter.openvino.core_extensions"),
+        modules=("gatherscatter_models.openvino.conversion", "gatherscatter_models.openvino.core_extensions"),
         needs=("openvino", "onnx"),
     ),
     Page("torch", "PyTorch", "See [PyTorch](../pytorch.md).", modules=("gatherscatter.torch",), needs=("torch",)),
@@ -138,7 +138,7 @@ PAGES = (
         "See [explain](../explain.md).",
         modules=("gatherscatter.explaining", "gatherscatter.explaining.examples"),
     ),
-    Page("doctor", "Doctor", "See [doctor](../doctor.md).", modules=("gatherscatter.doctor",), needs=("onnx",)),
+    Page("doctor", "Doctor", "See [doctor](../doctor.md).", modules=("gatherscatter_models.doctor",), needs=("onnx",)),
 )
 
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 import gatherscatter
-from gatherscatter.findings import catalog
 from gatherscatter.specs.rows import INDEX_RANGES, REQUIRED
 from gatherscatter.specs.table import SPECIFICATIONS, OpVersion, ops
 from gatherscatter.text import markdown_table
 from gatherscatter_conformance import corpus
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.rules import RULES
+from gatherscatter_models.findings import catalog
 from site_pages.drawings import batch_drawing, drawing
 from site_pages.markdown import plain, session, slug
 

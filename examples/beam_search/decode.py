@@ -8,12 +8,13 @@ import numpy as np
 from make import END, WORDS
 
 import gatherscatter as gs
+import gatherscatter_models as gm
 
 
 def sentences(folder: Path) -> list[list[str]]:
     """Return the beams of each search as text, best first."""
     with np.load(folder / "inputs.npz") as file:
-        ids = gs.run(folder / "beam_search.xml", dict(file))["sentences"]
+        ids = gm.run(folder / "beam_search.xml", dict(file))["sentences"]
     words = gs.gather(np.array(["" if number == END else word for number, word in enumerate(WORDS)]), ids)
     return [[" ".join(beam).strip() for beam in search] for search in words]
 

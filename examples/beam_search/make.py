@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.openvino.ir_write import IRWriter
+from gatherscatter_models.openvino.ir_write import IRWriter
 
 WORDS = ["<end>", "the", "a", "cat", "dog", "sees", "chases", "sleeps", "quietly"]
 END = 0

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-import gatherscatter as gs
+import gatherscatter_models as gm
 
 
 def main(folder: Path) -> None:
     """Print the updated key cache of the first head, and compare the two models."""
     with np.load(folder / "inputs.npz") as file:
         inputs = dict(file)
-    new_form = gs.run(folder / "tensor_scatter.onnx", inputs)
-    old_form = gs.run(folder / "scatter_nd.onnx", inputs)
+    new_form = gm.run(folder / "tensor_scatter.onnx", inputs)
+    old_form = gm.run(folder / "scatter_nd.onnx", inputs)
     for name, expected in old_form.items():
         np.testing.assert_array_equal(new_form[name], expected)
     for sequence, start in enumerate(inputs["positions"]):

@@ -1,4 +1,4 @@
-"""The gather and scatter operators of ONNX and OpenVINO: exact, deterministic, on arrays and on model files."""
+"""The gather and scatter operators of ONNX and OpenVINO: exact, deterministic and fast."""
 # ruff: noqa: E402
 
 import signal
@@ -15,8 +15,6 @@ _is_script = sys.argv[:1] in [[word] for word in sys.orig_argv] and Path(sys.arg
 if (_is_module or _is_script) and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-from typing import Any
-
 from gatherscatter import _threadpoolctl, microsoft, onnx, openvino
 from gatherscatter._core import (
     gather,
@@ -28,6 +26,7 @@ from gatherscatter._core import (
     scatter_nd,
     scatter_update,
 )
+from gatherscatter.arrays import interop
 from gatherscatter.errors import OpError, OpIndexError, OpMemoryError, OpTypeError, OpValueError
 from gatherscatter.functions.at import at
 from gatherscatter.functions.gather_tree import gather_tree
@@ -36,9 +35,7 @@ from gatherscatter.functions.plan import CallPlan, plan
 from gatherscatter.functions.prepare import Prepared, prepare
 from gatherscatter.functions.statistics.aggregate import aggregate
 from gatherscatter.functions.tensor_scatter import tensor_scatter
-from gatherscatter.lazy_modules import installed_names, load
-from gatherscatter.model_interface import ModelError
-from gatherscatter.models import run
+from gatherscatter.lazy_modules import attach
 from gatherscatter.settings import num_threads, pool_limit, pool_size, set_num_threads, set_pool_limit
 from gatherscatter.specs.table import OpVersion, op, ops
 
@@ -49,7 +46,6 @@ _threadpoolctl.install()
 __all__ = [
     "CallPlan",
     "IndexReport",
-    "ModelError",
     "OpError",
     "OpIndexError",
     "OpMemoryError",
@@ -77,7 +73,6 @@ __all__ = [
     "pool_limit",
     "pool_size",
     "prepare",
-    "run",
     "scatter_elements",
     "scatter_nd",
     "scatter_update",
@@ -86,10 +81,25 @@ __all__ = [
     "tensor_scatter",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    return load(__name__, name)
-
-
-def __dir__() -> list[str]:
-    return installed_names(__name__)
+__getattr__, __dir__ = attach(
+    __name__,
+    {name: f".{name}" for name in ("dask", "jax", "torch", "xarray", "zarr")} | {"explain": ".explaining:explain"},
+    needs={"zarr": ("zarr", "filelock")} | {name: (name,) for name in ("dask", "jax", "torch", "xarray")},
+    moved={name: f"gatherscatter_models.{name}" for name in ("ModelError", "doctor", "findings", "run")}
+    | {"models": "gatherscatter_models"},
+)
+# The rooms above the functions that run calls with lazy arrays, and with tensors on other devices than the CPU.
+interop.FALLBACKS |= {
+    "aggregate": "gatherscatter.dask:aggregate",
+    "gather": "gatherscatter.dask:gather",
+    "gather_elements": "gatherscatter.dask:gather_elements",
+    "gather_nd": "gatherscatter.dask:gather_nd",
+    "gather_reduce": "gatherscatter.dask:gather_reduce",
+    "scatter_elements": "gatherscatter.dask:scatter_elements",
+    "scatter_nd": "gatherscatter.dask:scatter_nd",
+    "scatter_update": "gatherscatter.dask:scatter_update",
+    "tensor_scatter": "gatherscatter.dask:tensor_scatter",
+    "op version": "gatherscatter.dask.versions:call",
+    "prepare on device": "gatherscatter.torch.prepared:prepare",
+    "on device": "gatherscatter.torch.device.arrays:call",
+}

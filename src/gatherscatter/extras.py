@@ -41,7 +41,7 @@ def install_command(package: str) -> str:
     >>> install_command("gatherscatter-conformance")
     'pip install gatherscatter-conformance (in a clone: pip install ./conformance)'
     """
-    if package.startswith("gatherscatter["):  # pip would compile gatherscatter again
+    if "[" in package:  # pip would compile gatherscatter again
         return f"pip install {shlex.join(_packages_of(package))}"
     here = package.replace("gatherscatter-", "./")
     clone = f" (in a clone: pip install {here})" if here != package else ""
@@ -49,16 +49,17 @@ def install_command(package: str) -> str:
 
 
 def _packages_of(package: str) -> list[str]:
-    """Return the packages of extras of gatherscatter, from the metadata that was installed with it."""
-    extras = re.findall(r"[\w-]+", package.partition("[")[2])
+    """Return the packages of extras of one of our distributions, from the metadata that was installed with it."""
+    distribution, _, rest = package.partition("[")
+    extras = re.findall(r"[\w-]+", rest)
     try:
-        required = metadata.requires("gatherscatter") or []
+        required = metadata.requires(distribution) or []
     except metadata.PackageNotFoundError:  # the sources alone
         return [package]
     wanted = [line for line in required for extra in extras if re.search(rf"extra == ['\"]{extra}['\"]", line)]
     # Lower limits are left out: pip installs the newest version of a package that is missing.
     names = [re.sub(r",?>=[^,<]*", "", line.partition(";")[0].strip()) for line in wanted]
-    nested = [_packages_of(name) if name.startswith("gatherscatter[") else [name] for name in names]
+    nested = [_packages_of(name) if re.match(r"gatherscatter[\w-]*\[", name) else [name] for name in names]
     return list(dict.fromkeys(name for group in nested for name in group))
 
 

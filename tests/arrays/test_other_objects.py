@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
+import gatherscatter_models as gm
 from gatherscatter.arrays.kinds import read_libraries
-from gatherscatter.model_interface import ModelError
+from gatherscatter_models.interface import ModelError
 
 KINDS = [row | {"setup": library["setup"]} for library in read_libraries() for row in library["kinds"]]
 EXAMPLES = {row["kind"]: row for row in KINDS if "example" in row}
@@ -120,7 +121,7 @@ def run_call() -> dict[str, Call]:
         [helper.make_tensor_value_info("y", 11, None)],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
-    return {"run": call(lambda x, i: gs.run(model, {"x": x, "i": i}), ("i",), x=X, i=ROWS)}
+    return {"run": call(lambda x, i: gm.run(model, {"x": x, "i": i}), ("i",), x=X, i=ROWS)}
 
 
 MOVES = ("gather", "gather_elements", "gather_nd", "scatter_update", "scatter_elements", "scatter_nd", "gather_reduce")

@@ -77,7 +77,8 @@ def test_the_command_of_the_page_works(packages: Path, tmp_path: Path) -> None:
 def test_help_lists_added_commands_and_survives_broken_ones(packages: Path) -> None:
     done = run(packages, "--help")
     assert (done.returncode, done.stderr) == (0, "")
-    text = " ".join(done.stdout.partition("From other packages:")[2].split())
+    text = " ".join(done.stdout.partition("Native library:")[2].split())
+    assert "From gatherscatter-shapes: shapes Print" in text
     assert "shapes Print the shapes of arrays." in text
     assert "hello Say hello." in text
     assert "breaks the command breaks of broken can't be imported: no such thing" in text

@@ -84,7 +84,7 @@ def test_help_loads_nothing_heavy() -> None:
 
 def test_without_arguments_the_help_is_shown() -> None:
     result = call()
-    assert "Models:" in result.output
+    assert "Arrays:" in result.output
     assert "error: " not in result.output
 
 

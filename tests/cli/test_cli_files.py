@@ -20,25 +20,24 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-import gatherscatter as gs
+import gatherscatter_models as gm
 from benchmarks.command import command as benchmarks
 from gatherscatter.cli import main
 from gatherscatter.cli.files import (
     OUTPUTS,
     InputFile,
     InputText,
-    ModelFile,
     OutputFile,
     OutputFolder,
     OutputText,
     WritingCommand,
 )
-from gatherscatter.doctor import fix, fixes
 from gatherscatter.files import replace_atomically, write_text
-from gatherscatter.model_interface import ModelError
-from gatherscatter.models.tensor_files import write_tensors
-from gatherscatter.onnx.model_files import model_inputs
-from gatherscatter.openvino.ir_write import IRWriter
+from gatherscatter.tensor_files import TensorFileError, write_tensors
+from gatherscatter_models.doctor import fix, fixes
+from gatherscatter_models.interface import ModelError
+from gatherscatter_models.onnx.model_files import model_inputs
+from gatherscatter_models.openvino.ir_write import IRWriter
 from tests.support.command_line import BENCHMARKS, INPUTS, MODEL, call, fail, succeed, write_arrays
 
 Words = tuple[str, ...]
@@ -93,7 +92,7 @@ def line_of(words: Words, folder: Path, output: str) -> tuple[list[str], list[Pa
         if isinstance(one.type, InputFile | InputText):
             if one.name == "axis_option" or (one.name == "input_axis" and words[0] == "apply"):
                 continue  # given by number below
-            model = isinstance(one.type, ModelFile)
+            model = one.name == "model"
             file = folder / (Path(MODEL).name if model else f"{one.name}.npz")
             shutil.copy(MODEL if model else INPUTS, file)
             text = f"present={file}" if one.name == "named_inputs" else str(file)
@@ -225,7 +224,7 @@ def test_external_data_anywhere_in_a_model_is_an_input(tmp_path: Path) -> None:
         ["doctor", path, "--fix", tmp_path / "m.xml"],
     ):
         assert "m.bin would overwrite the input" in fail(*line, "--overwrite")
-    for write in (gs.openvino.convert, fix):
+    for write in (gm.openvino.convert, fix):
         with pytest.raises(ModelError, match="would overwrite"):
             write(path, tmp_path / "m.xml")
     assert contents(tmp_path) == before
@@ -398,7 +397,7 @@ def test_the_weights_beside_an_output_are_kept_too(tmp_path: Path) -> None:
     assert "out.bin exists already" in fail("convert", MODEL, tmp_path / "out.xml")
     assert contents(tmp_path) == {str(tmp_path / "out.bin"): b"old"}
     succeed("convert", MODEL, tmp_path / "out.xml", "--overwrite")
-    assert gs.run(tmp_path / "out.xml", dict(np.load(INPUTS)))
+    assert gm.run(tmp_path / "out.xml", dict(np.load(INPUTS)))
 
 
 @pytest.mark.skipif(not Path("/dev/null").exists(), reason="a file of POSIX systems")
@@ -431,7 +430,7 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path, monkeypatch: Any) -> None
 
     monkeypatch.setattr(np.lib.format, "write_array", cut)
     for name in ("old.npy", "old.npz"):
-        with pytest.raises(ModelError, match=f"^{name}: No space left on device$"):
+        with pytest.raises(TensorFileError, match=f"^{name}: No space left on device$"):
             write_tensors(name, {"x": np.arange(3)})
     with pytest.raises(UnicodeEncodeError):
         write_text("old.txt", "text" * 10_000 + "\ud800")

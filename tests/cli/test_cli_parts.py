@@ -14,12 +14,12 @@ import pytest
 import gatherscatter as gs
 from gatherscatter.cli import main
 from gatherscatter.cli.input_files import split_name
-from gatherscatter.cli.output_files import OutputFiles
 from gatherscatter.cli.tables import preview
-from gatherscatter.model_interface import ModelError, TensorInfo
-from gatherscatter.models.random_inputs import LARGEST, make_inputs
 from gatherscatter.progress import NodeProgress
 from gatherscatter.text import shape_text
+from gatherscatter_models.commands.output_files import OutputFiles
+from gatherscatter_models.interface import ModelError, TensorInfo
+from gatherscatter_models.random_inputs import LARGEST, make_inputs
 
 
 def test_shape_text() -> None:

@@ -20,8 +20,8 @@ import gatherscatter as gs
 from benchmarks.command import command as benchmarks
 from gatherscatter.cli import main
 from gatherscatter.cli.choices import LEVELS, Choice
-from gatherscatter.findings.verdicts import DEPARTURES
 from gatherscatter_conformance.report_page import LOOKS
+from gatherscatter_models.findings.verdicts import DEPARTURES
 from tests.support.command_line import BENCHMARKS, INPUTS, MODEL, call, fail, succeed
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
@@ -142,11 +142,13 @@ def test_help_breaks_no_word(path: tuple[str, ...], monkeypatch: pytest.MonkeyPa
         assert words(whole) <= words(narrow), (width, words(whole) - words(narrow))
 
 
-def test_help_has_sections_and_run_is_first() -> None:
+def test_help_has_a_section_for_each_package() -> None:
     text = succeed("--help")
-    titles = re.findall(r"^(\w[\w ]*):$", text, re.MULTILINE)
-    assert titles == ["Options", "Models", "Arrays", "Understand", "Native library", "From other packages"]
-    assert re.search(r"^Models:\n  run ", text, re.MULTILINE)
+    titles = re.findall(r"^(\w[\w -]*):$", text, re.MULTILINE)
+    own = ["Options", "Arrays", "Understand", "Native library"]
+    assert titles == [*own, "From gatherscatter-conformance", "From gatherscatter-models"]
+    models = text[text.index("From gatherscatter-models:") :]
+    assert re.findall(r"^  (\w+)  ", models, re.MULTILINE) == ["convert", "doctor", "run"]
 
 
 @pytest.mark.parametrize("command", ["apply", "explain"])
@@ -281,7 +283,7 @@ def test_targets_are_listed_without_a_model() -> None:
         ("apply onnx.ScatterND x y z --reduction sum", "'min'; did you mean 'add'?"),
         ("corpus export x --format onnx --op openvino.Gather-8", "none of these cases belongs to this specification"),
         ("corpus export x --format jsn", "'json'; did you mean 'json'?"),
-        ("rnu", "Did you mean 'run'?"),
+        ("rnu", "did you mean 'run'?"),
         ("run MODEL --random-inputs --dim bach=2", "did you mean 'batch'?"),
     ],
 )

@@ -16,10 +16,11 @@ import pytest
 import benchmarks
 import gatherscatter
 import gatherscatter_conformance
+import gatherscatter_models
 from gatherscatter import _core
 from tests.support.paths import DOCS, ROOT
 
-PACKAGES = (gatherscatter, gatherscatter_conformance, benchmarks)
+PACKAGES = (gatherscatter, gatherscatter_models, gatherscatter_conformance, benchmarks)
 MODULES = [
     info.name
     for package in PACKAGES

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-import gatherscatter as gs
+import gatherscatter_models as gm
 from tests.support.paths import EXAMPLES
 
 MAKERS = sorted(path.parent.name for path in EXAMPLES.glob("*/make.py"))
@@ -95,7 +95,7 @@ def test_kv_cache_forms_agree_with_slices() -> None:
     pytest.importorskip("onnx")
     inputs = inputs_of("kv_cache")
     for form in ("tensor_scatter", "scatter_nd"):
-        results = gs.run(EXAMPLES / "kv_cache" / f"{form}.onnx", inputs)
+        results = gm.run(EXAMPLES / "kv_cache" / f"{form}.onnx", inputs)
         for cache in ("key", "value"):
             expected = inputs[f"{cache}_cache"].copy()
             for sequence, start in enumerate(inputs["positions"]):
@@ -106,7 +106,7 @@ def test_kv_cache_forms_agree_with_slices() -> None:
 def test_embedding_leaves_the_padding_out() -> None:
     pytest.importorskip("onnx")
     make = load(EXAMPLES / "embedding" / "make.py")
-    results = gs.run(EXAMPLES / "embedding" / "embedding.onnx", inputs_of("embedding"))
+    results = gm.run(EXAMPLES / "embedding" / "embedding.onnx", inputs_of("embedding"))
     assert [" ".join(row).replace(" <pad>", "") for row in results["words"]] == make.SENTENCES
     for sentence, vector in zip(make.SENTENCES, results["sentence"], strict=True):
         rows = [make.vectors()[make.WORDS.index(word)] for word in sentence.split()]
@@ -116,7 +116,7 @@ def test_embedding_leaves_the_padding_out() -> None:
 def test_message_passing_knows_the_neighbours() -> None:
     pytest.importorskip("onnx")
     make = load(EXAMPLES / "message_passing" / "make.py")
-    results = gs.run(EXAMPLES / "message_passing" / "message_passing.onnx", inputs_of("message_passing"))
+    results = gm.run(EXAMPLES / "message_passing" / "message_passing.onnx", inputs_of("message_passing"))
     for atom in range(len(make.ATOMS)):
         bonded = [make.ATOMS[b if a == atom else a] for a, b in make.BONDS if atom in (a, b)]
         assert results["neighbours"][atom].tolist() == [bonded.count(element) for element in make.ELEMENTS]
@@ -125,7 +125,7 @@ def test_message_passing_knows_the_neighbours() -> None:
 
 def test_beam_search_reads_the_best_sentences() -> None:
     make = load(EXAMPLES / "beam_search" / "make.py")
-    ids = gs.run(EXAMPLES / "beam_search" / "beam_search.xml", inputs_of("beam_search"))["sentences"]
+    ids = gm.run(EXAMPLES / "beam_search" / "beam_search.xml", inputs_of("beam_search"))["sentences"]
     found = [[" ".join(make.WORDS[i] for i in beam if i != make.END) for beam in search] for search in ids]
     assert found == [
         ["the cat", "the cat sleeps", "the dog chases the cat"],

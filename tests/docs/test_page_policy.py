@@ -17,16 +17,17 @@ import pytest
 
 import gatherscatter as gs
 import gatherscatter_conformance
+import gatherscatter_models
 from benchmarks.bound import compute_bound
 from benchmarks.measure import Timing
 from benchmarks.page import write_page
 from benchmarks.results import Results, Row, RunPlan
 from benchmarks.tests.test_bench import LIMITS
 from benchmarks.workload import Workload
-from gatherscatter.doctor import examine, fix
 from gatherscatter.explaining.playground import server
 from gatherscatter_conformance import report_page
 from gatherscatter_conformance.report import ConformReport
+from gatherscatter_models.doctor import examine, fix
 from tests.support import browser
 from tests.support.paths import ROOT
 
@@ -36,6 +37,7 @@ HOSTILE = (
 )
 SHORT = '<i>"&'  # short, because drawings shorten long texts
 PACKAGE = Path(gs.__file__).parent
+MODELS = Path(gatherscatter_models.__file__).parent
 REFEREE = Path(gatherscatter_conformance.__file__).parent
 BENCHMARK = ROOT / "benchmarks"
 SCRIPT = '<script(?: type="module")?>'  # scripts of other types hold data
@@ -101,13 +103,13 @@ PAGES = FILES | {"playground": lambda path: path.write_bytes(server.page()) and 
 
 def test_these_are_all_pages() -> None:
     """A single template begins all pages. The templates of generators extend it."""
-    folders = (PACKAGE, BENCHMARK, REFEREE)
+    folders = (PACKAGE, MODELS, BENCHMARK, REFEREE)
     files = [path for folder in folders for path in folder.rglob("*") if path.suffix in (".py", ".html")]
     texts = {path: path.read_text(encoding="utf-8") for path in files}
     doctype = re.compile("<!doctype html>(<html|\\n)", re.IGNORECASE)
     assert [path for path in texts if doctype.search(texts[path])] == [PACKAGE / "pages" / "base.html"]
     pages = [path for path in texts if texts[path].startswith('{% extends "base.html" %}')]
-    generators = {folder.name: folder for folder in (*PACKAGE.iterdir(), BENCHMARK, REFEREE) if folder.is_dir()}
+    generators = {folder.name: folder for folder in (*PACKAGE.iterdir(), *MODELS.iterdir(), BENCHMARK, REFEREE) if folder.is_dir()}
     owners = [next(name for name, folder in generators.items() if path.is_relative_to(folder)) for path in pages]
     assert sorted(owners) == sorted([*FILES, "explaining"])  # and the playground
 

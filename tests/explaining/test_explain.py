@@ -302,15 +302,6 @@ def test_a_duplicate_that_is_not_drawn_counts_all_the_same() -> None:
     assert [_states(explanation.svg(), "data")[n] for n in "123"] == ["read", "again", "read"]
 
 
-def test_known_departures_of_engines_are_told_by_the_values_of_the_call() -> None:
-    arrays = np.array([-8, 1]), [0, 0], np.array([-5, -6]), 0
-    found = gs.explain("openvino.ScatterElementsUpdate-12", *arrays, reduction="mean").elsewhere
-    assert [other.engine for other in found if "rounded toward zero" in other.text] == ["OpenVINO"]
-    whole = gs.explain("openvino.ScatterElementsUpdate-12", np.array([8, 1]), *arrays[1:2], np.array([4, 3]), 0,
-                       reduction="mean").elsewhere  # fmt: skip
-    assert not [other for other in whole if "rounded toward zero" in other.text]
-
-
 def test_a_deprecated_version_says_so() -> None:
     assert "deprecated" in str(gs.explain("onnx.Scatter-11", [1, 2], [0], [5]))
 
@@ -418,21 +409,6 @@ def test_the_caller_may_change_its_arrays_afterwards() -> None:
     before = str(gs.explain("gather_nd", data.copy(), [[0]]))
     data[:] = 99
     assert str(explanation) == before
-
-
-@pytest.mark.parametrize("row", gs.ops(), ids=lambda row: row.name)
-def test_examples_are_calls_that_the_doctor_finds_well_formed(row: gs.OpVersion) -> None:
-    from gatherscatter.explaining import other_engines
-    from gatherscatter.findings.conditions.types_and_attributes import malformed
-
-    example = example_of(row.name)
-    call = gs.explain(row, *example.inputs, **example.attributes).call
-    assert malformed(other_engines._values(call, row)) == 0
-
-
-def test_modes_of_array_functions_alone_accuse_nobody() -> None:
-    assert gs.explain("gather", [1, 2, 3], [7], mode="clip").elsewhere == ()
-    assert gs.explain("gather", [1, 2, 3], [7]).elsewhere != ()
 
 
 def test_suffixes_in_capitals(tmp_path: Path) -> None:

@@ -288,10 +288,6 @@ def test_code_for_a_library_does_what_the_array_function_does(library: str) -> N
     assert checked >= 6
 
 
-def test_the_function_is_compared_with_no_engine() -> None:
-    assert gs.explain("gather_reduce", TABLE, [[0, 1]]).elsewhere == ()
-
-
 def test_errors_of_the_function_are_explained() -> None:
     for call in (([5.0], [0]), (TABLE, [0], [0]), (5, [[0]]), (TABLE, [[0.5]]), (TABLE, "x")):
         explanation = gs.explain("gather_reduce", *call)

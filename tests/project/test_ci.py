@@ -11,12 +11,14 @@ from collections.abc import Iterator
 from conftest import QUICK
 from tests.support.paths import ROOT
 
-TESTS = ("tests", "conformance/tests", "benchmarks/tests")
+TESTS = ("tests", "models/tests", "conformance/tests", "benchmarks/tests")
 FILES = sorted(path.relative_to(ROOT).as_posix() for folder in TESTS for path in (ROOT / folder).rglob("test_*.py"))
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 RUN, FULL = ((ROOT / ".ci" / name).read_text(encoding="utf-8").replace("\\\n", " ") for name in ("run", "full"))
-FOLDERS = ("benchmarks", "conformance", "cpp", "docs", "examples", "src", "tests", "tools")
-PATH = re.compile(r"(?<![\w/.])(?:tests|tools|src/gatherscatter|conformance|benchmarks)/[\w/.-]*\w")  # not cpp/tests
+FOLDERS = ("benchmarks", "conformance", "cpp", "docs", "examples", "models", "src", "tests", "tools")
+PATH = re.compile(
+    r"(?<![\w/.])(?:tests|tools|src/gatherscatter|models/src|models/tests|conformance|benchmarks)/[\w/.-]*\w"
+)  # not cpp/tests
 NAMING = [
     *(ROOT / ".ci").iterdir(),
     *(ROOT / name for name in ("CONTRIBUTING.md", "README.md", "RELEASING.md", "pyproject.toml")),
@@ -146,10 +148,12 @@ def test_guarantees_say_which_check_runs_their_tests() -> None:
     for promise, tests, checks in rows:
         found: set[str] = set()
         for name in re.findall(r"`((?:[\w/]+/)?test_\w+\.py)", tests):
-            assert {name, f"tests/{name}"} & set(FILES), name
-            found |= checks_of(name if name in FILES else f"tests/{name}")
+            [file] = {name, f"tests/{name}", f"models/tests/{name}"} & set(FILES)
+            found |= checks_of(file)
         for folder in re.findall(r"`(\w+/\w+/)`", tests):
-            found |= set().union(*(checks_of(file) for file in FILES if file.startswith(f"tests/{folder}")))
+            found |= set().union(
+                *(checks_of(file) for file in FILES if file.startswith((f"tests/{folder}", f"models/tests/{folder}")))
+            )
         for program, its_checks in CHECKS_OF_PROGRAMS.items():
             found |= its_checks if f"`{program}`" in tests else set()
         assert checks == ", ".join(name for name in ("run", "full") if name in found), promise

@@ -24,7 +24,6 @@ EXTRAS = {
     "dask": "'dask[array]'",
     "distributed": "'dask[array]' zarr filelock distributed",
     "explain": "click jinja2 markupsafe rich resvg-py",
-    "onnxruntime": "click jinja2 markupsafe rich onnx 'onnx-shape-inference<0.5' onnxruntime",
 }
 
 

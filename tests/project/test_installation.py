@@ -15,7 +15,7 @@ import pytest
 
 import gatherscatter as gs
 from gatherscatter.extras import install_command
-from tests.support.paths import EXAMPLES, ROOT
+from tests.support.paths import ROOT
 
 Run = subprocess.CompletedProcess[str]
 BASE = ("numpy", "ml_dtypes")
@@ -109,7 +109,7 @@ def test_every_module_can_be_imported_or_names_what_to_install(bare: Environment
     root = bare.site / "gatherscatter"
     paths = (path.relative_to(bare.site).with_suffix("") for path in root.rglob("*.py"))
     modules = [".".join(path.parts).removesuffix(".__init__") for path in paths]
-    assert len(modules) > 200
+    assert len(modules) > 150
     code = (
         "import importlib\n"
         f"for name in {modules!r}:\n"
@@ -129,10 +129,6 @@ def test_every_module_can_be_imported_or_names_what_to_install(bare: Environment
         ("gs.explain('gather', [1, 2], [0]).svg()", "cli"),
         ("gs.explain('gather', [1, 2], [0]).html()", "cli"),
         ("import gatherscatter.explaining.playground.server", "cli"),
-        (f"gs.run({str(EXAMPLES / 'kv_cache' / 'scatter_nd.xml')!r}, {{}})", "openvino"),
-        (f"gs.run({str(EXAMPLES / 'kv_cache' / 'scatter_nd.onnx')!r}, {{}})", "onnx"),
-        ("gs.onnx.InferenceSession", "onnx"),
-        ("gs.openvino.extensions", "openvino"),
         ("gs.torch", "torch"),
         ("gs.jax", "jax"),
         ("gs.dask", "dask"),
@@ -141,11 +137,44 @@ def test_every_module_can_be_imported_or_names_what_to_install(bare: Environment
         ("import gatherscatter.cli", "cli"),
     ],
 )
-def test_a_feature_names_the_extra_that_it_needs(bare: Environment, code: str, extra: str, tmp_path: Path) -> None:
-    (tmp_path / "scatter_nd.xml").write_text("<net/>")
-    code = code.replace(str(EXAMPLES / "kv_cache" / "scatter_nd.xml"), str(tmp_path / "scatter_nd.xml"))
+def test_a_feature_names_the_extra_that_it_needs(bare: Environment, code: str, extra: str) -> None:
     done = bare.run("-c", f"import gatherscatter as gs\n{code}")
     assert install_command(f"gatherscatter[{extra}]") in done.stderr.splitlines()[-1]
+
+
+MOVED = {
+    "gs.run": "gatherscatter_models.run",
+    "gs.ModelError": "gatherscatter_models.ModelError",
+    "gs.models": "gatherscatter_models",
+    "gs.findings": "gatherscatter_models.findings",
+    "gs.doctor": "gatherscatter_models.doctor",
+    "gs.onnx.InferenceSession": "gatherscatter_models.onnx.InferenceSession",
+    "gs.onnx.backend": "gatherscatter_models.onnx.backend",
+    "gs.onnx.reference_ops": "gatherscatter_models.onnx.reference_ops",
+    "gs.openvino.convert": "gatherscatter_models.openvino.convert",
+    "gs.openvino.extensions": "gatherscatter_models.openvino.extensions",
+    "gs.openvino.op_class": "gatherscatter_models.openvino.op_class",
+    "from gatherscatter import run": "gatherscatter_models.run",
+    "from gatherscatter.onnx import backend": "gatherscatter_models.onnx.backend",
+    "from gatherscatter.openvino import convert": "gatherscatter_models.openvino.convert",
+    "import gatherscatter.doctor": "gatherscatter_models.doctor",
+    "from gatherscatter.doctor import examine, fix": "gatherscatter_models.doctor",
+}
+
+
+@pytest.mark.parametrize("code", MOVED)
+def test_a_name_for_models_says_where_it_is(bare: Environment, code: str) -> None:
+    last = bare.run("-c", f"import gatherscatter as gs\n{code}").stderr.splitlines()[-1]
+    where = f"is now {MOVED[code]}, in the package gatherscatter-models: "
+    assert last.endswith(where + install_command("gatherscatter-models"))
+    assert last.endswith("(in a clone: pip install ./models)")
+
+
+@pytest.mark.parametrize("name", ["check_export", "onnx_translations"])
+def test_a_name_for_exports_says_where_it_is(name: str) -> None:
+    torch = pytest.importorskip("gatherscatter.torch")
+    with pytest.raises(ImportError, match=f"is now gatherscatter_models.torch.{name}, in the package"):
+        getattr(torch, name)
 
 
 def test_a_notebook_shows_an_explanation_as_text_if_pages_are_missing(bare: Environment) -> None:
@@ -183,6 +212,7 @@ def test_the_command_line_names_its_extra_in_one_line(bare: Environment) -> None
     [
         ("conform", "pip install gatherscatter-conformance (in a clone: pip install ./conformance)"),
         ("corpus", "pip install gatherscatter-conformance (in a clone: pip install ./conformance)"),
+        ("run", "pip install gatherscatter-models (in a clone: pip install ./models)"),
         ("bench", "in a clone of gatherscatter, run python -m benchmarks"),
     ],
 )
@@ -197,7 +227,8 @@ def test_help_and_commands_need_no_model_reader(with_commands: Environment, tmp_
     done = with_commands.run("-m", "gatherscatter", "--help")
     assert done.returncode == 0
     assert "conform" not in done.stdout
-    assert "Models:" in done.stdout
+    assert "Arrays:" in done.stdout
+    assert "convert" not in done.stdout
     assert "onnx.ScatterND-18" in with_commands.run("-m", "gatherscatter", "ops").stdout
     code = "from gatherscatter.explaining.playground.server import page; print(len(page()) > 50_000)"
     assert with_commands.print(code) == "True\n"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
-from gatherscatter import spec
+from gatherscatter import specs
 from gatherscatter.errors import OpError, OpTypeError, OpValueError
 from gatherscatter.specs import calls
 
@@ -90,8 +90,8 @@ def test_opsets_types_and_values() -> None:
 
 def test_inputs_in_a_list_and_attributes_in_a_mapping() -> None:
     for _ in range(2):
-        assert spec.call(gs.op("onnx.Gather"), [DATA, ROWS], {"axis": 0}).tolist() == DATA[ROWS].tolist()
-        assert spec.call(gs.op("onnx.Gather"), (DATA, ROWS), MappingProxyType({})).tolist() == DATA[ROWS].tolist()
+        assert specs.call(gs.op("onnx.Gather"), [DATA, ROWS], {"axis": 0}).tolist() == DATA[ROWS].tolist()
+        assert specs.call(gs.op("onnx.Gather"), (DATA, ROWS), MappingProxyType({})).tolist() == DATA[ROWS].tolist()
 
 
 def test_threads_that_clear_the_memory() -> None:

@@ -1,4 +1,4 @@
-"""Exports of many calls in one model, which is then run in ONNX Runtime and in `gs.run`."""
+"""Exports of many calls in one model, which is then run in ONNX Runtime and in `gm.run`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import onnx
 import torch
 from torch import Tensor
 
-import gatherscatter as gs
-from gatherscatter.torch.onnx_export import onnx_translations
+import gatherscatter_models as gm
+from gatherscatter_models.torch import onnx_translations
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def run_onnxruntime(model: onnx.ModelProto, arrays: dict[str, np.ndarray]) -> li
 
 
 def run_gatherscatter(model: onnx.ModelProto, arrays: dict[str, np.ndarray]) -> list[np.ndarray]:
-    return list(gs.run(model, arrays).values())
+    return list(gm.run(model, arrays).values())
 
 
 def find_departures(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
-from gatherscatter.onnx import evaluator
+from gatherscatter_models.onnx import evaluator
 
 
 def record_versions(monkeypatch: pytest.MonkeyPatch) -> list[str]:

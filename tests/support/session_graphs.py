@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import onnxruntime
 
-from gatherscatter.onnx.session import InferenceSession
+from gatherscatter_models.onnx.session import InferenceSession
 from tests.support.onnx_graphs import model, node
 
 F32, I64 = np.float32, np.int64

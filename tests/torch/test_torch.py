@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
+import gatherscatter_models as gm
 from gatherscatter.errors import OpIndexError, OpTypeError
 from tests.support.devices import assert_equal
 
@@ -393,7 +394,7 @@ def test_an_exported_program_runs_and_can_be_trained() -> None:
 
 
 def exported(function: Callable[..., Any], inputs: tuple[Any, ...]) -> Any:
-    from gatherscatter.torch.onnx_export import onnx_translations
+    from gatherscatter_models.torch import onnx_translations
 
     class Module(torch.nn.Module):  # type: ignore[misc]
         def forward(self, *inputs: Any) -> Any:
@@ -443,7 +444,7 @@ def test_export_to_standard_onnx_nodes(function: Any, inputs: Any, nodes: set[st
     model = exported(function, inputs)
     assert {node.op_type for node in model.graph.node} - {"Constant"} == nodes
     given = {info.name: value.numpy() for info, value in zip(model.graph.input, inputs, strict=True)}
-    (found,) = gs.run(model, given).values()
+    (found,) = gm.run(model, given).values()
     assert_equal(function(*inputs).numpy(), found)
 
 

@@ -32,7 +32,7 @@ def change_xml_attribute(net: ElementTree.Element, files: Files, rng: random.Ran
 
 def change_kind(net: ElementTree.Element, files: Files, rng: random.Random) -> str:
     """Give a layer another type or opset."""
-    from gatherscatter.openvino.layers.table import LAYERS
+    from gatherscatter_models.openvino.layers.table import LAYERS
 
     found = rng.choice(net.findall("layers/layer"))
     if rng.random() < 0.7:

@@ -19,8 +19,8 @@ def draw_inputs(infos: Sequence[Any], rng: random.Random) -> dict[str, Any]:
 
 
 def draw_input(info: Any, sizes: dict[str | None, int], rng: np.random.Generator) -> Any:
-    from gatherscatter.model_interface import ModelError
-    from gatherscatter.models.random_inputs import numpy_type
+    from gatherscatter_models.interface import ModelError
+    from gatherscatter_models.random_inputs import numpy_type
 
     shape = [draw_size(dim, sizes, rng) for dim in ((2,) if info.shape is None else info.shape)]
     if len(shape) > 64 or np.prod([float(size) for size in shape]) > SMALL:

@@ -17,7 +17,7 @@ F32, I32 = np.float32, np.int32
 
 def save_ir(build: Callable[[Any], None]) -> Files:
     """The files that an IRWriter saves."""
-    from gatherscatter.openvino.ir_write import IRWriter
+    from gatherscatter_models.openvino.ir_write import IRWriter
 
     writer = IRWriter()
     build(writer)

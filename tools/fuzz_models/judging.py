@@ -53,7 +53,7 @@ def check_result(loaded: Any, inputs: dict[str, Any], outputs: dict[str, Any]) -
 
 def judge(path: Path, rng: random.Random, watch: Watch, command_line: bool) -> Verdict:
     """Load and run a model, read it with all tools, and list the faults."""
-    from gatherscatter.models import load
+    from gatherscatter_models.loading import load
 
     faults: list[str] = []
     stage, ran, trace = "load", False, ""
@@ -84,7 +84,7 @@ def judge(path: Path, rng: random.Random, watch: Watch, command_line: bool) -> V
 
 def check_tools(path: Path, watch: Watch) -> list[str]:
     """Check that the tools that read a model end in a result or a ModelError, within the limits."""
-    from gatherscatter.model_interface import ModelError
+    from gatherscatter_models.interface import ModelError
 
     faults = []
     for name, tool in TOOLS.items():
@@ -107,9 +107,9 @@ def check_tools(path: Path, watch: Watch) -> list[str]:
 
 def check_inference(path: Path, outputs: dict[str, Any]) -> list[str]:
     """List outputs about which `infer_model` is wrong."""
-    from gatherscatter.onnx.graph import normalise
-    from gatherscatter.onnx.scopes import infer_model
-    from gatherscatter.onnx.tensors import ExternalData
+    from gatherscatter_models.onnx.graph import normalise
+    from gatherscatter_models.onnx.scopes import infer_model
+    from gatherscatter_models.onnx.tensors import ExternalData
 
     made = onnx.load(path, load_external_data=False)
     normalise(made)

@@ -21,7 +21,7 @@ def check_error(error: Exception, stage: str) -> list[str]:
     """List the faults of an error from loading or running a model."""
     from gatherscatter.cli.group import EXPECTED, error_text
     from gatherscatter.errors import OpError
-    from gatherscatter.model_interface import ModelError
+    from gatherscatter_models.interface import ModelError
 
     name = type(error).__name__
     if isinstance(error, MemoryError) and stage == "load":

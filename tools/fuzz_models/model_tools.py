@@ -8,9 +8,9 @@ from pathlib import Path
 
 def plan_session(path: Path) -> object:
     """Move nodes to the native library as InferenceSession does, without ONNX Runtime."""
-    from gatherscatter.model_interface import ModelError
-    from gatherscatter.onnx.model import parse_onnx
-    from gatherscatter.onnx.native_nodes import move_nodes
+    from gatherscatter_models.interface import ModelError
+    from gatherscatter_models.onnx.model import parse_onnx
+    from gatherscatter_models.onnx.native_nodes import move_nodes
 
     try:
         return move_nodes(parse_onnx(path), path)
@@ -19,13 +19,13 @@ def plan_session(path: Path) -> object:
 
 
 def examine(path: Path) -> object:
-    from gatherscatter.doctor import examine
+    from gatherscatter_models.doctor import examine
 
     return examine(path)
 
 
 def convert(path: Path) -> object:
-    from gatherscatter.openvino import convert
+    from gatherscatter_models.openvino import convert
 
     return convert(path)
 

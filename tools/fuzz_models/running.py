@@ -26,8 +26,8 @@ CLI_EVERY = 5  # the command line runs for every fifth case
 
 def work(connection: Connection, log: str) -> None:
     """Judge one case after another. A case that takes too long ends the process, with a traceback in the log."""
-    import gatherscatter.openvino.ir  # noqa: F401  loaded now, so its cost does not count for a case
-    from gatherscatter.models import load
+    import gatherscatter_models.openvino.ir  # noqa: F401  loaded now, so its cost does not count for a case
+    from gatherscatter_models.loading import load
 
     file = Path(log).open("w")  # noqa: SIM115  open until the process ends
     os.dup2(file.fileno(), 2)

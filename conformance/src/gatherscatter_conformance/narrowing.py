@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from gatherscatter import oracle, versions
+from gatherscatter import oracle, specs
 from gatherscatter_conformance.case import Case, same
 
 _NARROW = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
@@ -54,7 +54,7 @@ def _can_detect_narrowing(case: Case) -> bool:
 
 def _iterate_narrowed_inputs(case: Case) -> Iterator[tuple[str, list[np.ndarray | None]]]:
     """Yield data, indices, or both in 32 bits. Values that don't fit are cut off or clipped at the limit."""
-    kinds = [each.kind for each in versions.op(case.op).inputs]
+    kinds = [each.kind for each in specs.op(case.op).inputs]
     for data_words, index_words in _PAIRS:
         words = {"data": data_words, "indices": index_words}
         parts = [f"{name} in 32 bits ({how})" for name, how in words.items() if how]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter import versions
+from gatherscatter import specs
 from gatherscatter.machine import cpu
 from gatherscatter_conformance import corpus, rules
 from gatherscatter_conformance.case import KINDS, Case, element_type
@@ -120,7 +120,7 @@ def merge_reports(report: dict[str, Any], other: dict[str, Any]) -> dict[str, An
 def counts(report: dict[str, Any]) -> dict[str, dict[str, Counter[str]]]:
     """Count the verdicts, by op version and runtime."""
     ops = {case["id"]: case["op"] for case in report["cases"]}
-    found: dict[str, dict[str, Counter[str]]] = {op.name: {} for op in versions.ops() if op.name in set(ops.values())}
+    found: dict[str, dict[str, Counter[str]]] = {op.name: {} for op in specs.ops() if op.name in set(ops.values())}
     for name, results in report["results"].items():
         for id, result in results.items():
             found[ops[id]].setdefault(name, Counter())[result["verdict"]] += 1
@@ -135,14 +135,14 @@ def totals(report: Mapping[str, Any], runtime: str) -> list[tuple[str, int]]:
 
 def describe_case(case: Case) -> dict[str, Any]:
     """Return a case as plain JSON values, with its arrays as text."""
-    names = [each.name for each in versions.op(case.op).inputs]
+    names = [each.name for each in specs.op(case.op).inputs]
     inputs = [
         None if array is None else {"name": name, **_array(array)}
         for name, array in zip(names, case.inputs, strict=False)
     ]
     expected = None
     if case.expected is not None:
-        expected = [{"name": versions.op(case.op).output, **_array(array)} for array in case.expected]
+        expected = [{"name": specs.op(case.op).output, **_array(array)} for array in case.expected]
     return {
         **{key: getattr(case, key) for key in ("id", "op", "type", "reduction", "kind")},
         "rules": list(case.rules),

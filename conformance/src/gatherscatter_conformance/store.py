@@ -14,7 +14,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from gatherscatter.versions import dtype_of
+from gatherscatter.specs import dtype_of
 from gatherscatter_conformance.case import Case, element_type
 
 FORMAT = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gatherscatter.versions import element_type
+from gatherscatter.specs import element_type
 from gatherscatter_conformance.case import Case, same
 from gatherscatter_conformance.narrowing import describe_narrowing
 from gatherscatter_conformance.observations import Crashed, Hung, Outputs, Refused, Returned, Runs, Skipped, raw

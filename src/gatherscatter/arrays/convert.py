@@ -22,7 +22,6 @@ from gatherscatter.arrays import casts, strings
 from gatherscatter.arrays.interop import DLPACK, accept_any_array, kind_of
 from gatherscatter.arrays.kinds import as_objects, as_readable, check_kind, refuse_object
 from gatherscatter.errors import OpError, OpTypeError, OpValueError, make_error, reduction_fault
-from gatherscatter.model_interface import ModelError
 from gatherscatter.pieces import convert_dtype, extremes, pieces
 from gatherscatter.sentences import format_sentence
 
@@ -343,25 +342,6 @@ def as_array(op: str, name: str, value: ArrayLike | None) -> np.ndarray:
     if array.ndim == 0 and array.dtype.hasobject and not isinstance(value, np.ndarray | np.generic | str | bytes | int):
         refuse_object(op, name, value)
     return array if array.flags.aligned else convert_dtype(array, array.dtype)
-
-
-def read_model_input(name: str, value: Any) -> Any:
-    """Return an input of a model as an array. Lists and numbers have no type yet, and stay what they are.
-
-    Raises
-    ------
-    ModelError
-        The value is of a kind that is not read as an array.
-    """
-    given = f"inputs[{name!r}]"
-    try:
-        if isinstance(value, list | tuple):
-            check_kind("run", given, value)
-        elif type(value) is not np.ndarray and not isinstance(value, int | float | complex | str | bytes | np.generic):
-            return as_array("run", given, value)
-    except OpError as error:
-        raise ModelError(str(error).removeprefix("run: ")) from None
-    return value
 
 
 def _check_common_type(op: str, name: str, value: Any, dtype: np.dtype[Any]) -> None:

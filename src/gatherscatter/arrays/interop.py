@@ -22,7 +22,7 @@ from gatherscatter import _core
 from gatherscatter._core import tensor_array
 from gatherscatter.arrays.kinds import check_kind, is_read_by_numpy
 from gatherscatter.errors import OpTypeError, OpValueError, make_error, storage_fault
-from gatherscatter.lazy_modules import load
+from gatherscatter.lazy_modules import load_place
 
 
 class Kind(NamedTuple):
@@ -268,6 +268,9 @@ def check_layout(op: str, name: str, tensor: Any) -> None:
     raise OpTypeError(f"{op}: {text}", op=op, input=name)
 
 
+FALLBACKS: dict[str, str] = {}
+"""The functions that run a call lazily or on another device, as ``module:function``. The root package fills it."""
+
 USES_TORCH_OPERATORS = os.environ.get("GATHERSCATTER_TORCH_OPERATORS") == "1"
 """Whether tensors on the CPU are treated as those on other devices. Tests of that code use it."""
 
@@ -275,7 +278,7 @@ USES_TORCH_OPERATORS = os.environ.get("GATHERSCATTER_TORCH_OPERATORS") == "1"
 def device_function(op: str, given: dict[str, Any], name: str = "on device") -> Callable[..., Any] | None:
     """Return the function that runs a call on the device of its tensors, if one is not on the CPU; else None.
 
-    Values without a kind can be mixed with tensors. ``name`` is the function's name in `lazy_modules`.
+    Values without a kind can be mixed with tensors. ``name`` is the function's name in `FALLBACKS`.
 
     Raises
     ------
@@ -293,7 +296,7 @@ def device_function(op: str, given: dict[str, Any], name: str = "on device") -> 
     for other, kind in kinds.items():
         if kind is not kinds[first]:
             _refuse_mixture(op, first, kinds[first], other, kind)
-    function: Callable[..., Any] = load(__name__, name)
+    function: Callable[..., Any] = load_place(FALLBACKS[name])
     return function
 
 
@@ -447,7 +450,7 @@ def lazy_function(op: str, given: dict[str, Any], name: str | None = None) -> Ca
     for other, kind in kinds.items():
         if kind is not DASK:
             _refuse_mixture(op, lazy, DASK, other, kind)
-    function: Callable[..., Any] = load(__name__, name or op)
+    function: Callable[..., Any] = load_place(FALLBACKS[name or op])
     return function
 
 

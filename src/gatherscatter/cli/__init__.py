@@ -1,6 +1,6 @@
 """The command line. Each command has its own file and calls a library function.
 
-Nothing heavy is imported here. The commands import rich, onnx and the model readers when they run, which keeps
+Nothing heavy is imported here. The commands import rich and the functions when they run, which keeps
 ``gatherscatter --help`` fast.
 """
 
@@ -14,31 +14,30 @@ import click  # noqa: E402
 
 from gatherscatter.cli import (  # noqa: E402
     apply,
-    convert,
-    doctor,
     explain,
     inspect,
     library,
     ops,
     playground,
-    run,
 )
 from gatherscatter.cli.group import CommandLine, traceback_option  # noqa: E402
 
 main = CommandLine(
     "gatherscatter",
     sections={
-        "Models": (run.command, doctor.command, convert.command),
         "Arrays": (apply.command, inspect.command, ops.command),
         "Understand": (explain.command, playground.command),
         "Native library": (library.command,),
     },
     elsewhere={
+        "run": install_command("gatherscatter-models"),
+        "doctor": install_command("gatherscatter-models"),
+        "convert": install_command("gatherscatter-models"),
         "conform": install_command("gatherscatter-conformance"),
         "corpus": install_command("gatherscatter-conformance"),
         "bench": "in a clone of gatherscatter, run python -m benchmarks",
     },
-    help="Run, explain and check the gather and scatter operators of ONNX and OpenVINO, on arrays and in model files.",
+    help="Run, explain and check the gather and scatter operators of ONNX and OpenVINO.",
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="""\b
 Example:

@@ -163,7 +163,7 @@ def _gather_zarr(
 
 def _print_or_write(row: OpVersion, result: Any, output: Path | None) -> None:
     from gatherscatter.cli.tables import preview, type_text
-    from gatherscatter.models.tensor_files import write_tensors
+    from gatherscatter.tensor_files import write_tensors
     from gatherscatter.text import shape_text
 
     if output is None:

@@ -31,16 +31,6 @@ class InputFile(click.Path):
         return [value]
 
 
-class ModelFile(InputFile):
-    """An existing model file, with the files that hold its tensors."""
-
-    def inputs(self, value: Any) -> Iterable[Path]:
-        """Return the files that are read."""
-        from gatherscatter.onnx.model_files import model_inputs
-
-        return model_inputs(value)
-
-
 class InputText(click.ParamType):  # type: ignore[type-arg]  # generic in click 8.4 only
     """A text that can name an input file or folder: FILE, NAME=FILE, or a value instead of a file."""
 
@@ -71,9 +61,7 @@ class OutputFile(click.Path):
 
     def outputs(self, value: Any) -> Iterable[Path]:
         """Return the files that are written."""
-        from gatherscatter.onnx.model_files import model_outputs
-
-        return model_outputs(value)
+        return [value]
 
 
 class OutputFolder(click.Path):

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from importlib.machinery import ExtensionFileLoader
 from importlib.metadata import EntryPoint, entry_points
@@ -24,6 +25,7 @@ from click.core import ParameterSource
 
 from gatherscatter.cli.help import BaseGroup, write_commands
 from gatherscatter.cli.terminal import say_error, say_interrupted
+from gatherscatter.suggestions import name_candidates
 from gatherscatter.text import printable
 
 if TYPE_CHECKING:
@@ -280,23 +282,28 @@ class CommandLine(Program, BaseGroup):
         return [*self.commands, *self._added]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command. Raise an error that says what to type if it is in a package that is not installed."""
+        """Return a command. Raise an error that says what to type instead if there is none."""
         if cmd_name in self.commands:
             return self.commands[cmd_name]
         if cmd_name in self._added:
             return _load(self._added[cmd_name])
         if cmd_name in self._elsewhere and not ctx.resilient_parsing:  # shells parse in this way for completion
             raise click.ClickException(f"{cmd_name} is not part of this package: {self._elsewhere[cmd_name]}")
-        return None
+        if ctx.resilient_parsing:
+            return None
+        similar = get_close_matches(cmd_name, [*self.list_commands(ctx), *self._elsewhere], 1)
+        raise click.UsageError(f"No such command {cmd_name!r}{name_candidates(map(repr, similar))}", ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write one list for each section."""
         width = max(map(len, self.list_commands(ctx)))
         for title, commands in self._sections.items():
             write_commands(formatter, title, commands, width=width)
-        if self._added:
-            added = [_describe(entry) for entry in self._added.values()]
-            write_commands(formatter, "From other packages", added, width=width)
+        packages: dict[str, list[click.Command]] = {}
+        for entry in self._added.values():
+            packages.setdefault(entry.dist.name if entry.dist else "other packages", []).append(_describe(entry))
+        for name, commands in packages.items():
+            write_commands(formatter, f"From {name}", commands, width=width)
 
 
 def _load(entry: EntryPoint) -> click.Command:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from gatherscatter.extras import require
-from gatherscatter.lazy_modules import installed_names, load
+from gatherscatter.lazy_modules import attach
 
 with require("dask", text="gatherscatter.dask needs Dask", install="gatherscatter[dask]"):
     import dask.array
@@ -260,9 +260,4 @@ def scatter_nd(
     return build(call)
 
 
-def __getattr__(name: str) -> Any:
-    return load(__name__, name)
-
-
-def __dir__() -> list[str]:
-    return installed_names(__name__)
+__getattr__, __dir__ = attach(__name__)

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
-from gatherscatter.explaining.call import ExplainedCall, record_call
-from gatherscatter.explaining.scene import Drawing, drawing
-from gatherscatter.explaining.trace import Step, trace
+from gatherscatter.explaining.call import record_call
+from gatherscatter.explaining.facts import CallFacts
 from gatherscatter.files import replace_atomically, write_text
-from gatherscatter.lazy_modules import load
-
-if TYPE_CHECKING:
-    from gatherscatter.explaining.equivalents import Equivalent
-    from gatherscatter.explaining.other_engines import Elsewhere
 
 __all__ = ["Explanation", "explain"]
 
@@ -28,7 +18,7 @@ THEMES = ("auto", "light", "dark")
 
 
 def explain(op: Any, *inputs: Any, **attributes: Any) -> Explanation:
-    """Explain a call: a drawing, the shape rule with its numbers, the steps, and what other engines do with it.
+    """Explain a call: a drawing, the shape rule with its numbers, and the steps.
 
     The function makes the call. If the call fails, the explanation shows why, and no error is raised.
 
@@ -80,77 +70,8 @@ def explain(op: Any, *inputs: Any, **attributes: Any) -> Explanation:
     return Explanation(record_call(op, inputs, attributes))
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """The explanation of a call, made by `explain`.
-
-    Attributes
-    ----------
-    call : the inputs, attributes and result of the call
-    """
-
-    call: ExplainedCall
-
-    @property
-    def op(self) -> str:
-        """The op version, or the name of the array function."""
-        return self.call.op
-
-    @property
-    def result(self) -> np.ndarray | None:
-        """The result of the call; None if it failed."""
-        return self.call.result
-
-    @property
-    def error(self) -> Exception | None:
-        """The exception that the call raised; None if it succeeded."""
-        return self.call.error
-
-    @cached_property
-    def drawing(self) -> Drawing:
-        """The arrays and arrows of the drawing."""
-        return drawing(self.call)
-
-    @cached_property
-    def trace(self) -> tuple[Step, ...]:
-        """The first 200 steps."""
-        return tuple(trace(self.call))
-
-    @cached_property
-    def shape_rules(self) -> tuple[str, ...]:
-        """The rules for the shapes of the output and of the updates, with numbers."""
-        from gatherscatter.explaining.shapes import shape_rules
-
-        return shape_rules(self.call)
-
-    @cached_property
-    def broken_rule(self) -> str:
-        """The sizes of a failed call that disagree; empty if the call fails for another reason."""
-        from gatherscatter.explaining.shapes import broken_rule
-
-        return broken_rule(self.call)
-
-    @cached_property
-    def elsewhere(self) -> tuple[Elsewhere, ...]:
-        """What engines that take model files do differently with this call, the most severe first."""
-        from gatherscatter.explaining.other_engines import find_departures
-
-        return find_departures(self.call)
-
-    @cached_property
-    def equivalents(self) -> dict[str, Equivalent]:
-        """The call as code for "numpy", "pytorch", "jax", "tensorflow" and "einx".
-
-        >>> import gatherscatter as gs
-        >>> print(gs.explain("scatter_nd", [0, 0], [[1], [1]], [2, 3], reduction="add").equivalents["numpy"].code)
-        import numpy as np
-        at = tuple(np.moveaxis(indices, -1, 0))
-        output = data.copy()
-        np.add.at(output, at, updates)
-        """
-        from gatherscatter.explaining.equivalents import equivalents
-
-        return equivalents(self.call)
+class Explanation(CallFacts):
+    """The explanation of a call, made by `explain`: its facts, as a picture, a page or text."""
 
     def svg(self, theme: str = "auto") -> str:
         """The drawing. ``theme``: "light", "dark", or "auto", which follows the reader's system."""
@@ -162,7 +83,9 @@ class Explanation:
 
     def html(self) -> str:
         """A page that needs no network. Pointing at a cell shows its partners. A slider walks through the steps."""
-        return str(load(__name__, "page")(self))
+        from gatherscatter.explaining.page import page
+
+        return page(self)
 
     def save(self, path: str | os.PathLike[str], theme: str = "auto") -> None:
         """Write the explanation into a file: ``.svg``, ``.png`` or ``.html``.
@@ -194,7 +117,9 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         try:
-            return str(load(__name__, "fragment")(self))
+            from gatherscatter.explaining.page import fragment
+
+            return fragment(self)
         except Exception as error:  # without Jinja2, a notebook shows the text
             return f"<pre>{escape(self._text())}\n\n{escape(str(error))}</pre>"
 
@@ -215,4 +140,6 @@ class Explanation:
         return f"<Explanation of {self.op}: {ending}>"
 
     def __str__(self) -> str:
-        return str(load(__name__, "text")(self))
+        from gatherscatter.explaining.text import text
+
+        return text(self)

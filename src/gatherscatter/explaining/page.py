@@ -6,6 +6,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from gatherscatter.explaining.call import ExplainedCall
+from gatherscatter.explaining.facts import CallFacts
 from gatherscatter.explaining.scene import Drawing
 from gatherscatter.explaining.svg import stacked_svg, svg
 from gatherscatter.explaining.wording import heading, noun, sentence, step_text, value_text
@@ -14,14 +15,12 @@ from gatherscatter.pages.template import render
 from gatherscatter.text import count_text
 
 if TYPE_CHECKING:
-    from gatherscatter.explaining import Explanation
     from gatherscatter.explaining.trace import Step
 
-MOST_ELSEWHERE = 8
 _FOLDER = resources.files("gatherscatter.explaining")
 
 
-def page(explanation: Explanation) -> str:
+def page(explanation: CallFacts) -> str:
     """The whole page."""
     return render(
         _FOLDER,
@@ -33,17 +32,17 @@ def page(explanation: Explanation) -> str:
     )
 
 
-def main(explanation: Explanation) -> str:
+def main(explanation: CallFacts) -> str:
     """The content of the page, for another page that has its style sheet and ``walk.js``."""
     return render(_FOLDER, "main.html", **_values(explanation))
 
 
-def fragment(explanation: Explanation) -> str:
+def fragment(explanation: CallFacts) -> str:
     """The picture and the words, for a notebook: no script, and only the styles of the picture."""
     return render(_FOLDER, "fragment.html", **_values(explanation))
 
 
-def _values(explanation: Explanation) -> dict[str, Any]:
+def _values(explanation: CallFacts) -> dict[str, Any]:
     """What page and fragment show."""
     call, drawn = explanation.call, explanation.drawing
     is_cut = drawn.total > len(explanation.trace)
@@ -57,13 +56,11 @@ def _values(explanation: Explanation) -> dict[str, Any]:
         "stacked": stacked_svg(call, drawn),
         "steps": [step_text(call, step) for step in explanation.trace],
         "total": count_text(drawn.total, noun(call)) if is_cut else "",
-        "others": explanation.elsewhere[:MOST_ELSEWHERE],
-        "more": max(0, len(explanation.elsewhere) - MOST_ELSEWHERE),
         "equivalents": [] if call.error else explanation.equivalents.values(),
     }
 
 
-def steps_of(explanation: Explanation) -> dict[str, Any]:
+def steps_of(explanation: CallFacts) -> dict[str, Any]:
     """The texts that the slider shows: those of cells before the first step, and after each step."""
     call, drawn = explanation.call, explanation.drawing
     shown = _output_cells(drawn)

@@ -9,17 +9,16 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from gatherscatter.explaining.call import ExplainedCall
+from gatherscatter.explaining.facts import CallFacts
 from gatherscatter.explaining.layout import COLUMNS
 from gatherscatter.explaining.scene import Cell, Drawing, Grid, Pane
 from gatherscatter.explaining.wording import heading, noun, sentence, shape_text, step_text
 from gatherscatter.text import count_text
 
 if TYPE_CHECKING:
-    from gatherscatter.explaining import Explanation
     from gatherscatter.explaining.trace import Step
 
 WIDTH = 100
-MOST_ELSEWHERE = 8
 MOST_LINES = 24  # of a trace
 _RAISED = str.maketrans("0123456789", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
 
@@ -27,8 +26,8 @@ _RAISED = str.maketrans("0123456789", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u207
 _wrap = partial(textwrap.wrap, break_long_words=False, break_on_hyphens=False)  # no word or address is cut
 
 
-def text(explanation: Explanation, width: int = WIDTH) -> str:
-    """The text about a call: what it does, and what other engines do. Grids stand side by side if the width allows."""
+def text(explanation: CallFacts, width: int = WIDTH) -> str:
+    """The text about a call: what it does, step by step. Grids stand side by side if the width allows."""
     call, drawn = explanation.call, explanation.drawing
     parts = [heading(call), *_wrap(sentence(call), width), ""]
     rules = explanation.shape_rules or (explanation.broken_rule,)
@@ -37,25 +36,16 @@ def text(explanation: Explanation, width: int = WIDTH) -> str:
     if call.error is not None:
         parts += [*_wrap(f"{type(call.error).__name__}: {str(call.error)[:1000]}", width), ""]
     parts += _steps(call, explanation.trace, drawn.total)
-    parts += _elsewhere(explanation, width)
     return "\n".join(line.rstrip() for line in "\n".join([*parts, *call.notes]).splitlines())
 
 
-def code_text(explanation: Explanation) -> str:
+def code_text(explanation: CallFacts) -> str:
     """The call as code for other libraries that have such a function."""
     parts = []
     for each in explanation.equivalents.values():
         if each.code is not None:
             parts.append(f"The same in {each.library}\n{textwrap.indent(each.code, '  ')}")
     return "\n\n".join(parts)
-
-
-def _elsewhere(explanation: Explanation, width: int) -> Iterator[str]:
-    if explanation.elsewhere:
-        yield ""
-        yield "Other engines with this call"
-    for other in explanation.elsewhere[:MOST_ELSEWHERE]:
-        yield from _wrap(str(other), width, initial_indent="  ", subsequent_indent="    ")
 
 
 def _steps(call: ExplainedCall, steps: tuple[Step, ...], total: int) -> Iterator[str]:

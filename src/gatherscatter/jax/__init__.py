@@ -7,10 +7,8 @@ with ``jit``, ``vmap`` and ``grad``, and need the ``jax`` extra. Compiled progra
 
 from __future__ import annotations
 
-from typing import Any
-
 from gatherscatter.extras import require
-from gatherscatter.lazy_modules import installed_names, load
+from gatherscatter.lazy_modules import attach
 
 with require("jax", text="gatherscatter.jax needs JAX", install="gatherscatter[jax]"):
     import jax as _jax  # noqa: F401
@@ -37,10 +35,4 @@ __all__ = [
     "scatter_update",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    return load(__name__, name)
-
-
-def __dir__() -> list[str]:
-    return installed_names(__name__)
+__getattr__, __dir__ = attach(__name__)

@@ -1,10 +1,6 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gatherscatter.onnx import backend as backend
-from gatherscatter.onnx.evaluator import reference_ops as reference_ops
-from gatherscatter.onnx.session import InferenceSession as InferenceSession
-
 def Gather(
     data: ArrayLike,
     indices: ArrayLike,

@@ -1,10 +1,6 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gatherscatter.openvino.conversion import convert as convert
-from gatherscatter.openvino.core_extensions import extensions as extensions
-from gatherscatter.openvino.extension_ops import op_class as op_class
-
 def EmbeddingBagOffsets(
     emb_table: ArrayLike,
     indices: ArrayLike,

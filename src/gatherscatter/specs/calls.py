@@ -46,6 +46,9 @@ GENERIC_REDUCTIONS = {"sum": "add", "prod": "mul"}
 DEFAULT_ACCUMULATE = {"onnx": "'step'", "openvino": "'wide' for 16-bit floats, else 'step'"}
 
 
+_BY_INDEX = ("gather", "gather_elements", "gather_nd", "scatter_update", "scatter_elements", "scatter_nd")
+
+
 def call(
     row: OpVersion, inputs: tuple[ArrayLike | None, ...], attributes: dict[str, Any], accumulate: str | None = None
 ) -> np.ndarray:
@@ -154,6 +157,17 @@ def check_inputs(
     arrays = [_as_array(row, known, value) for known, value in zip(row.inputs, inputs, strict=False)]
     _check_types(row, arrays)
     return arrays, _check_attributes(row, attributes)
+
+
+def check_call(row: OpVersion, inputs: tuple[ArrayLike | None, ...], attributes: dict[str, Any]) -> None:
+    """Raise the errors of a call about types, attributes and shapes. The values of indices are not checked."""
+    arrays, values = check_inputs(row, inputs, attributes)
+    if row.kernel in _BY_INDEX and all(map(_is_plain, arrays)):
+        inner, options = kernel_arguments(row, arrays, values)
+        data, indices, updates = [*inner, None][:3]
+        _core.describe_call(row.name, row.kernel, data, indices, updates, *options.values(), None, None)
+    else:
+        choose_reduction(row, arrays[0], values, None)
 
 
 def kernel_arguments(
@@ -456,3 +470,6 @@ def documentation(rows: list[OpVersion]) -> str:
         "    An index is out of range. The message names its position.",
     ]
     return "\n".join(lines)
+
+
+OpVersion.runner = staticmethod(call)

@@ -10,13 +10,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gatherscatter.errors import OpTypeError, OpValueError
-from gatherscatter.lazy_modules import load
 from gatherscatter.specs import quirks
 from gatherscatter.specs.rows import ROWS, Attribute, Input, OpFacts
 from gatherscatter.suggestions import find_similar, name_candidates
@@ -49,6 +48,9 @@ class OpVersion:
     >>> row(np.array([[1, 2], [3, 4]]), np.array([[1], [0]]), batch_dims=1)
     array([2, 3])
     """
+
+    runner: ClassVar[Any]
+    """The function that runs a version. `gatherscatter.specs.calls` sets it."""
 
     domain: str
     op_type: str
@@ -88,8 +90,8 @@ class OpVersion:
         return f"op({self.name!r})"
 
     def __call__(self, *inputs: ArrayLike | None, **attributes: Any) -> np.ndarray:
-        """Run this version on inputs in the order of the specification. See `gatherscatter.spec.call`."""
-        return load(__name__, "call")(self, inputs, attributes)  # type: ignore[no-any-return]
+        """Run this version on inputs in the order of the specification. See `gatherscatter.specs.call`."""
+        return self.runner(self, inputs, attributes)  # type: ignore[no-any-return]
 
 
 def make_op_version(row: OpFacts, cls: type[OpVersion] = OpVersion) -> OpVersion:

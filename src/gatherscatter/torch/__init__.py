@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter.extras import require
-from gatherscatter.lazy_modules import installed_names, load
+from gatherscatter.lazy_modules import attach
 
 with require("torch", text="gatherscatter.torch needs PyTorch", install="gatherscatter[torch]"):
     import torch
@@ -330,9 +330,8 @@ def _make_tensor(op: str, name: str, value: Any) -> Tensor:
         raise OpTypeError(f"{op}: {name} can't be made a tensor: {error}", op=op, input=name) from None
 
 
-def __getattr__(name: str) -> Any:
-    return load(__name__, name)
-
-
-def __dir__() -> list[str]:
-    return installed_names(__name__)
+__getattr__, __dir__ = attach(
+    __name__,
+    {"segment": ".segment"},
+    moved={name: f"gatherscatter_models.torch.{name}" for name in ("check_export", "onnx_translations")},
+)

@@ -16,7 +16,7 @@ import numpy as np
 from gatherscatter.errors import OpError, OpTypeError, OpValueError, flag_fault
 from gatherscatter.extras import require
 from gatherscatter.functions.statistics.names import DEFAULT_FILL
-from gatherscatter.lazy_modules import installed_names, load
+from gatherscatter.lazy_modules import attach
 
 with require("xarray", text="gatherscatter.xarray needs xarray", install="gatherscatter[xarray]"):
     import xarray as xr
@@ -326,9 +326,4 @@ def _as_given(result: xr.Dataset, data: Data) -> Data:
     return result[_VALUES].rename(data.name) if isinstance(data, xr.DataArray) else result
 
 
-def __getattr__(name: str) -> Any:
-    return load(__name__, name)
-
-
-def __dir__() -> list[str]:
-    return installed_names(__name__)
+__getattr__, __dir__ = attach(__name__)

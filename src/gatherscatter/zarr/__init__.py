@@ -15,7 +15,7 @@ from typing import Any, TypedDict, Unpack
 from numpy.typing import ArrayLike
 
 from gatherscatter.extras import require
-from gatherscatter.lazy_modules import installed_names, load
+from gatherscatter.lazy_modules import attach
 
 with require("zarr", "filelock", text="gatherscatter.zarr needs Zarr and filelock", install="gatherscatter[zarr]"):
     import filelock  # noqa: F401
@@ -362,9 +362,4 @@ def _open_progress(op: str, progress: bool | Progress) -> Any:
     return ChunkProgress(op) if progress else nullcontext(lambda done, total, moved: None)
 
 
-def __getattr__(name: str) -> Any:
-    return load(__name__, name)
-
-
-def __dir__() -> list[str]:
-    return installed_names(__name__)
+__getattr__, __dir__ = attach(__name__)

@@ -23,13 +23,13 @@ def _kinds() -> Iterable[str]:
 
 
 def _types() -> Iterable[str]:
-    from gatherscatter.versions import ops
+    from gatherscatter.specs import ops
 
     return dict.fromkeys(name for row in ops() for name in row.element_types)
 
 
 def _reductions() -> Iterable[str]:
-    from gatherscatter.versions import ops
+    from gatherscatter.specs import ops
 
     choices = (one.choices for row in ops() for one in row.attributes if one.name == "reduction")
     return dict.fromkeys(name for names in choices for name in names or ())

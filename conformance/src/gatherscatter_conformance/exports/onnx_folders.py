@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-from gatherscatter.onnx.tensors import from_array
-from gatherscatter.versions import op
+from gatherscatter.specs import op
+from gatherscatter.tensor_files import to_tensor_proto
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.exports.exported import (
     NARROW_OPSET,
@@ -41,7 +41,7 @@ def write(folder: Path, cases: Sequence[Case], version: str, progress: Progress)
         (place / "data.json").write_text(json.dumps(facts, indent=1, ensure_ascii=False), encoding="utf-8")
         for prefix, named in (("input", _given(case)), ("output", _results(case))):
             for number, (name, array) in enumerate(named.items()):
-                (data / f"{prefix}_{number}.pb").write_bytes(from_array(array, name).SerializeToString())
+                (data / f"{prefix}_{number}.pb").write_bytes(to_tensor_proto(array, name).SerializeToString())
         exported.written += 1
     return exported
 

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gatherscatter.openvino.element_types import from_dtype
-from gatherscatter.openvino.ir_write import IRWriter
-from gatherscatter.versions import op
+from gatherscatter.specs import op
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.exports.exported import (
     Exported,
@@ -21,6 +19,8 @@ from gatherscatter_conformance.exports.exported import (
     of_format,
 )
 from gatherscatter_conformance.store import to_storable
+from gatherscatter_models.openvino.element_types import from_dtype
+from gatherscatter_models.openvino.ir_write import IRWriter
 
 # The opset of an operation, if it differs from its version.
 OPSETS = {"openvino.ScatterNDUpdate-3": 4}

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.versions import op
+from gatherscatter.specs import op
 from gatherscatter_conformance.case import Case, element_type
 from gatherscatter_conformance.exports.exported import Exported, Progress, describe_case
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from gatherscatter.library_code.by_numpy import plain_code
 from gatherscatter.library_code.call import LibraryCall
-from gatherscatter.versions import NARROW, ONNX_24
+from gatherscatter.specs import NARROW, ONNX_24
 from gatherscatter_conformance.runtimes.recipe import Recipe
 
 

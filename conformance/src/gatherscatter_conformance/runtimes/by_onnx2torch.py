@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from gatherscatter.versions import FLOATS, INTEGERS
+from gatherscatter.specs import FLOATS, INTEGERS
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.runtimes.onnx_model import IMPORTS, model_source
 from gatherscatter_conformance.runtimes.runtime import NotAskedError, Runtime, names_of, row_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from gatherscatter.versions import DOMAIN, OWN_OPERATORS, element_type
+from gatherscatter.specs import DOMAIN, OWN_OPERATORS, element_type
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.runtimes.onnx_model import IMPORTS, fed_inputs, model_source
 from gatherscatter_conformance.runtimes.runtime import NotAskedError, Runtime, row_of

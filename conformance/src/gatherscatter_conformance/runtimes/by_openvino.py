@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gatherscatter.versions import element_type
+from gatherscatter.specs import element_type
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.observations import Outputs
 from gatherscatter_conformance.runtimes.onnx_model import IMPORTS, fed_inputs, model_source

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from gatherscatter.library_code.by_pytorch import WIDEN, plain_code
 from gatherscatter.library_code.call import LibraryCall
-from gatherscatter.versions import FLOATS, INTEGERS
+from gatherscatter.specs import FLOATS, INTEGERS
 from gatherscatter_conformance.runtimes.recipe import Recipe
 
 _NARROW = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.versions import element_type
+from gatherscatter.specs import element_type
 
 _SHORT = 64  # elements that are written out
 

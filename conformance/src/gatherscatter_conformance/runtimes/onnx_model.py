@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gatherscatter.versions import DOMAIN_VERSION
+from gatherscatter.specs import DOMAIN_VERSION
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.exports.exported import NARROW_OPSET, OLDEST_OPSET
 from gatherscatter_conformance.runtimes.runtime import NotAskedError, arguments, row_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from gatherscatter.openvino.element_types import from_dtype
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.runtimes.onnx_model import IMPORTS, model_source
 from gatherscatter_conformance.runtimes.runtime import NotAskedError, Runtime, arguments, names_of, row_of
+from gatherscatter_models.openvino.element_types import from_dtype
 
 
 class Arrays(Runtime):
@@ -26,20 +26,21 @@ class Arrays(Runtime):
 
 
 class Models(Runtime):
-    """``gs.run(model, inputs)``: an ONNX model in memory, an IR in a file."""
+    """``gm.run(model, inputs)``: an ONNX model in memory, an IR in a file."""
 
     name: ClassVar[str] = "gatherscatter-model"
     title: ClassVar[str] = "gatherscatter, models"
-    package: ClassVar[str] = "gatherscatter"
-    modules: ClassVar[tuple[str, ...]] = ("gatherscatter", "onnx")
+    package: ClassVar[str] = "gatherscatter-models"
+    modules: ClassVar[tuple[str, ...]] = ("gatherscatter_models", "onnx")
     setup: ClassVar[str] = (
-        f"import tempfile, gatherscatter as gs\nfrom gatherscatter.openvino.ir_write import IRWriter\n{IMPORTS}"
+        "import tempfile, gatherscatter_models as gm\n"
+        f"from gatherscatter_models.openvino.ir_write import IRWriter\n{IMPORTS}"
     )
 
     def source(self, case: Case) -> str:
         """A model of one node, and its run."""
         if row_of(case).domain != "openvino":
-            return model_source(case) + 'got = gs.run(model, feeds)["output"]\n'
+            return model_source(case) + 'got = gm.run(model, feeds)["output"]\n'
         if set(case.attributes) - {one.name for one in row_of(case).attributes}:
             raise NotAskedError("a layer of an IR may have attributes that its operator does not define")
         arrays = dict(zip(names_of(case), case.inputs, strict=False))
@@ -70,7 +71,7 @@ class Models(Runtime):
                 f"                     attributes={case.attributes})",
                 'writer.result("output", layer)',
                 "with tempfile.TemporaryDirectory() as folder:",
-                f'    got = gs.run(writer.save(f"{{folder}}/model.xml"), {{{feeds}}})["output"]',
+                f'    got = gm.run(writer.save(f"{{folder}}/model.xml"), {{{feeds}}})["output"]',
                 "",
             )
         )

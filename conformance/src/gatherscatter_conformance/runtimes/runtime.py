@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gatherscatter import versions
+from gatherscatter import specs
 from gatherscatter.extras import find_missing
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.observations import Outputs
@@ -109,9 +109,9 @@ class Runtime:
         return "\n".join(lines) + "\n"
 
 
-def row_of(case: Case) -> versions.OpVersion:
+def row_of(case: Case) -> specs.OpVersion:
     """Return the row of a case in the table of op versions."""
-    return versions.op(case.op)
+    return specs.op(case.op)
 
 
 def names_of(case: Case) -> tuple[str, ...]:

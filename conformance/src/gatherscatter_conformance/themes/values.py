@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from gatherscatter.oracle import COMPLEX, FLOATS, INTEGERS
-from gatherscatter.versions import dtype_of
+from gatherscatter.specs import dtype_of
 
 _TEXTS = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen")
 _FEW = {

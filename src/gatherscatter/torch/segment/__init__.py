@@ -16,10 +16,8 @@ tensor([[5., 6.],
         [2, 2]]))
 """
 
-from typing import Any
-
 from gatherscatter.errors import with_call_errors
-from gatherscatter.lazy_modules import installed_names, load
+from gatherscatter.lazy_modules import attach
 from gatherscatter.torch.segment.composites import (
     scatter_log_softmax,
     scatter_logsumexp,
@@ -84,10 +82,4 @@ __all__ = [
 for _name in __all__:
     globals()[_name] = with_call_errors(globals()[_name])
 
-
-def __getattr__(name: str) -> Any:
-    return load(__name__, name)
-
-
-def __dir__() -> list[str]:
-    return installed_names(__name__)
+__getattr__, __dir__ = attach(__name__)

@@ -1,0 +1,1 @@
+"""The commands that gatherscatter-models adds to ``gatherscatter``: run, doctor and convert."""

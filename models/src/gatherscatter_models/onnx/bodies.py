@@ -1,0 +1,113 @@
+"""The bodies of an ONNX model, which are graphs, subgraphs and functions, and the gathers and scatters in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import onnx
+
+from gatherscatter.specs import own_operators, table
+from gatherscatter.specs.rows import DOMAIN
+from gatherscatter_models.findings.nodes import Key, Operand, Site
+from gatherscatter_models.interface import ModelError
+from gatherscatter_models.onnx.graph import find_contributed, is_contributed, node_label, one_line
+from gatherscatter_models.onnx.scopes import Scope, infer_functions, infer_model
+from gatherscatter_models.onnx.tensors import ExternalData
+
+
+@dataclass(frozen=True)
+class Body:
+    """A graph, a function or a subgraph.
+
+    Attributes
+    ----------
+    key : identifies the body within the model
+    place : names its place in messages; empty for the main graph
+    scopes : the values that its nodes can read; for the body of a function, one scope for each known call
+    """
+
+    key: Key
+    place: str
+    proto: onnx.GraphProto | onnx.FunctionProto
+    scopes: tuple[Scope, ...] = field(repr=False)
+
+    @property
+    def in_function(self) -> bool:
+        """Whether it is the body of a function, or inside one."""
+        return self.key[:1] == ("function",)
+
+    def label(self, position: int) -> str:
+        """Return the label of a node in messages: its type, its name and its place."""
+        return node_label(self.proto.node[position], position + 1, len(self.proto.node)) + self.place
+
+
+def find_bodies(model: onnx.ModelProto, files: ExternalData) -> Iterator[Body]:
+    """Yield all bodies of a normalised model, each before those inside it. ``files`` has the external data."""
+    main = infer_model(model, files)
+    yield from find_inner_bodies(Body((), "", model.graph, (main,)))
+    all_calls_known = main.budget[0] >= 0
+    for function, whoever_calls in zip(model.functions, infer_functions(model, files), strict=True):
+        key = (function.domain, function.name)
+        scopes = main.calls.get(key, []) if all_calls_known else []
+        place = f" of function {'.'.join(key)}"
+        yield from find_inner_bodies(Body(("function", *key), place, function, tuple(scopes) or (whoever_calls,)))
+
+
+def find_inner_bodies(body: Body) -> Iterator[Body]:
+    """Yield a body and those inside it."""
+    yield body
+    for position, node in enumerate(body.proto.node):
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                place = f" of {attribute.name} of {body.label(position)}"
+                scopes = tuple(scope.inner[position, attribute.name] for scope in body.scopes)
+                yield from find_inner_bodies(Body((*body.key, position, attribute.name), place, attribute.g, scopes))
+
+
+def read_site(node: onnx.NodeProto, scope: Scope, key: Key, label: str, place: str = "") -> Site:
+    """Return the site of a gather or scatter of ONNX, of gatherscatter's domain or of a runtime's domain.
+
+    ``scope`` is that of its body.
+
+    Raises
+    ------
+    LookupError
+        The opset has no such operator.
+    ModelError
+        An attribute does not have the type that the op version defines.
+    """
+    if node.domain == DOMAIN:
+        row = replace(own_operators.find_of_node(node), domain=DOMAIN)  # findings about ONNX's do not apply
+    elif is_contributed(node):
+        row = find_contributed(node)
+    else:
+        row = table.find("onnx", node.op_type, scope.opset)
+    operands = tuple(
+        _operand(scope, known.name, name) if name else None for known, name in zip(row.inputs, node.input, strict=False)
+    )
+    name = one_line(node.name or next(iter(node.output), ""))
+    return Site(key, name, label, place, row, operands, _attributes(node, row, label))
+
+
+def _operand(scope: Scope, role: str, name: str) -> Operand:
+    info = scope.find(name)
+    return Operand(role, name, info.element_type, info.sizes, scope.constant(name), info.is_size)
+
+
+def _attributes(node: onnx.NodeProto, row: table.OpVersion, label: str) -> dict[str, Any]:
+    """Return the attributes with their defaults, without those that the caller of a function gives."""
+    values: dict[str, Any] = {known.name: known.default for known in row.attributes}
+    for attribute in node.attribute:
+        if attribute.ref_attr_name:
+            values.pop(attribute.name, None)
+        else:
+            value = onnx.helper.get_attribute_value(attribute)
+            values[attribute.name] = value.decode(errors="replace") if isinstance(value, bytes) else value
+    for known in row.attributes:
+        wanted = str if known.type == "string" else int
+        value = values.get(known.name, known.default)
+        if known.name in values and not isinstance(value, wanted) and value is not known.default:
+            raise ModelError(f"{label}: attribute {known.name!r} must be of type {known.type}; got {value!r}")
+    return values

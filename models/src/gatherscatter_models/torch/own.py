@@ -1,0 +1,259 @@
+"""Translations of the operators of this package."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gatherscatter.errors import OpValueError
+from gatherscatter_models.torch.bags import find_bags, reduce_axis, reduce_rows
+from gatherscatter_models.torch.index_modes import as_int64, count_from_start, is_valid, resolve
+from gatherscatter_models.torch.nodes import (
+    BOOL,
+    DOUBLE,
+    FLOAT,
+    HALVES,
+    INT64,
+    cast,
+    column,
+    constant,
+    filled,
+    joined,
+    moved,
+    numpy_type,
+    ops,
+    size_of,
+    where,
+)  # fmt: skip
+from gatherscatter_models.torch.places import ScatterPlaces, row_places, scatter, scatter_by_tuples
+
+Translation = Callable[..., Any]
+
+
+class NotInOnnxError(OpValueError):
+    """ONNX has no equivalent of a call. The domain gatherscatter has one."""
+
+
+def _gather(data: Any, indices: Any, axis: int = 0, batch_dims: int = 0, mode: str = "raise", **_: Any) -> Any:
+    rank, index_rank = len(data.shape), len(indices.shape)
+    axis, batch_dims = axis % rank, batch_dims + (index_rank if batch_dims < 0 else 0)
+    named, valid = _resolve_for_gather(as_int64(indices), _axis_size(data, axis, indices), mode)
+    if batch_dims == 0:
+        return _fill(ops.Gather(data, named, axis=axis), valid, rank - axis - 1, data.dtype)
+    rows = moved(data, rank, axis, batch_dims, 1)
+    taken = ops.GatherND(rows, column(named), batch_dims=batch_dims)
+    taken = _fill(taken, valid, rank - batch_dims - 1, data.dtype)
+    return moved(taken, rank + index_rank - batch_dims - 1, batch_dims, axis, index_rank - batch_dims)
+
+
+def _gather_elements(data: Any, indices: Any, axis: int = 0, mode: str = "raise", **_: Any) -> Any:
+    named, valid = _resolve_for_gather(as_int64(indices), size_of(data, axis % len(data.shape)), mode)
+    return _fill(ops.GatherElements(data, named, axis=axis), valid, 0, data.dtype)
+
+
+def _gather_nd(data: Any, indices: Any, batch_dims: int = 0, mode: str = "raise", **_: Any) -> Any:
+    length = _tuple_length("gather_nd", indices)
+    batch_dims += len(indices.shape) if batch_dims < 0 else 0
+    dims = ops.Shape(data, start=batch_dims, end=batch_dims + length)
+    named, valid = _resolve_for_gather(as_int64(indices), dims, mode)
+    if valid is not None:  # a tuple is valid if all its indices are
+        valid = ops.Cast(ops.ReduceMin(ops.Cast(valid, to=int(INT64)), constant([-1]), keepdims=0), to=int(BOOL))
+    taken = ops.GatherND(data, named, batch_dims=batch_dims)
+    return _fill(taken, valid, len(data.shape) - batch_dims - length, data.dtype)
+
+
+def _axis_size(data: Any, axis: int, indices: Any) -> Any:
+    """Return the size of an axis: a vector, or a number if there is only one index."""
+    size = size_of(data, axis)
+    return size if indices.shape else ops.Squeeze(size)
+
+
+def _resolve_for_gather(indices: Any, size: Any, mode: str) -> tuple[Any, Any]:
+    """Return indices that are in range and, for the mode "fill", which of the given ones were."""
+    if mode != "fill":
+        return resolve(indices, size, mode), None
+    valid = is_valid(count_from_start(indices, size), size)
+    return ops.Where(valid, indices, constant(0)), valid
+
+
+def _fill(taken: Any, valid: Any, behind: int, dtype: Any) -> Any:
+    """Replace invalid slices, which have ``behind`` axes, by zeros."""
+    if valid is None:
+        return taken
+    if behind:
+        valid = ops.Unsqueeze(valid, constant([-1 - each for each in range(behind)]))
+    return where(valid, taken, constant(0, numpy_type(dtype)), dtype)
+
+
+def _scatter_update(data: Any, indices: Any, updates: Any, axis: int = 0, **options: Any) -> Any:
+    rank, index_rank = len(data.shape), len(indices.shape)
+    axis %= rank
+    how = _Options("scatter_update", data, options)
+    named = resolve(as_int64(indices), _axis_size(data, axis, indices), how.mode)
+    if how.reduction == "none" and not how.drops:
+        return scatter_rows(data, named, cast(updates, data.dtype), axis, rank, index_rank, ops.ScatterND)
+    if index_rank != 1:
+        shape = [ops.Shape(updates, end=axis)] if axis else []
+        shape += [[-1], *([ops.Shape(updates, start=axis + index_rank)] if axis < rank - 1 else [])]
+        updates = ops.Reshape(updates, joined(*shape))
+    return how.scatter(row_places(named, axis, rank, how.drops), data, updates, rank)
+
+
+def scatter_rows(
+    data: Any, indices: Any, updates: Any, axis: int, rank: int, index_rank: int, scatter_nd: Translation
+) -> Any:
+    """Scatter rows along an axis with an operator whose indices are tuples."""
+    rows, new = moved(data, rank, axis, 0, 1), moved(updates, rank - 1 + index_rank, axis, 0, index_rank)
+    return moved(scatter_nd(rows, column(indices), new), rank, 0, axis, 1)
+
+
+def _scatter_elements(data: Any, indices: Any, updates: Any, axis: int = 0, **options: Any) -> Any:
+    how = _Options("scatter_elements", data, options)
+    axis %= len(data.shape)
+    named = resolve(as_int64(indices), size_of(data, axis), how.mode)
+    return how.scatter(ScatterPlaces(axis, named, dropped=how.drops), data, updates, len(data.shape))
+
+
+def _scatter_nd(data: Any, indices: Any, updates: Any, **options: Any) -> Any:
+    how = _Options("scatter_nd", data, options)
+    length, rank = _tuple_length("scatter_nd", indices), len(data.shape)
+    named, dims = as_int64(indices), ops.Shape(data, end=length)
+    if how.reduction == "none" and not how.drops:
+        return ops.ScatterND(data, resolve(named, dims, how.mode), cast(updates, data.dtype))
+    return scatter_by_tuples(data, named, updates, length, rank, how.mode, how.scatter)
+
+
+class _Options:
+    """The options of a scatter: what is done before and after it."""
+
+    def __init__(self, op: str, data: Any, options: dict[str, Any]) -> None:
+        self.dtype = data.dtype
+        self.mode = options.get("mode", "raise")
+        self.drops = self.mode == "drop"
+        self.reduction = options.get("reduction", "none")
+        self.include_self = options.get("include_self", True)
+        self.sum_type = choose_sum_type(op, data.dtype, self.reduction, options.get("accumulate", "step"))
+
+    def scatter(self, places: ScatterPlaces, data: Any, updates: Any, rank: int) -> Any:
+        """Scatter, with sums of the type that ``accumulate`` demands."""
+        updates = cast(updates, self.dtype)
+        if self.sum_type == self.dtype:
+            return scatter(places, data, updates, self.dtype, rank, self.reduction, self.include_self)
+        data, updates = ops.Cast(data, to=int(self.sum_type)), ops.Cast(updates, to=int(self.sum_type))
+        made = scatter(places, data, updates, self.sum_type, rank, self.reduction, self.include_self)
+        return ops.Cast(made, to=int(self.dtype))
+
+
+def choose_sum_type(op: str, dtype: Any, reduction: str, accumulate: str) -> Any:
+    """Return the type in which updates are combined."""
+    if reduction in ("none", "min", "max"):
+        return dtype
+    kind = numpy_type(dtype).kind
+    if kind in "iub":
+        return INT64 if reduction == "mean" and kind != "b" and dtype.name != "UINT64" else dtype
+    if accumulate == "step":
+        return dtype
+    wider = FLOAT if dtype in HALVES else DOUBLE
+    if accumulate == "exact" or dtype == DOUBLE:
+        text = (
+            f"{op}: ONNX has no accumulate={accumulate!r} for {np.dtype(numpy_type(dtype))}; "
+            "onnx_translations(domain=True) exports it"
+        )
+        raise NotInOnnxError(text, op=op, input="accumulate")
+    return wider
+
+
+def _tuple_length(op: str, indices: Any) -> int:
+    length = indices.shape[-1]
+    if not isinstance(length, int):
+        text = f"{op}: the last dimension of indices must not be dynamic in an export"
+        raise OpValueError(text, op=op, input="indices")
+    return length
+
+
+def _gather_reduce(
+    data: Any,
+    indices: Any = None,
+    offsets: Any = None,
+    segment_ids: Any = None,
+    weights: Any = None,
+    indptr: Any = None,
+    num_segments: Any = None,
+    reduction: str = "add",
+    default: Any = 0,
+    accumulate: str = "step",
+    mode: str = "raise",
+    num_threads: Any = None,
+) -> Any:
+    rows = data if indices is None else _gather(data, indices, mode=mode)
+    sum_type = choose_sum_type("gather_reduce", data.dtype, reduction, accumulate)
+    if sum_type != data.dtype:
+        rows = ops.Cast(rows, to=int(sum_type))
+    if weights is not None:
+        behind = [-1 - each for each in range(len(data.shape) - 1)]
+        factors = ops.Cast(weights, to=int(sum_type))
+        rows = ops.Mul(rows, ops.Unsqueeze(factors, constant(behind)) if behind else factors)
+    if segment_ids is None and offsets is None and indptr is None:
+        *bags, size = indices.shape
+        reduced = reduce_axis(rows, len(bags), size, sum_type, reduction, default)
+    else:
+        number = None
+        if segment_ids is not None:
+            dynamic = not isinstance(num_segments, int)
+            number = ops.Reshape(num_segments, constant([1])) if dynamic else constant([num_segments])
+        else:
+            members = size_of(data if indices is None else indices, 0)
+            if offsets is None:
+                offsets = ops.Slice(indptr, constant([0]), constant([-1]))
+            segment_ids, number = find_bags(as_int64(offsets), members), ops.Shape(offsets)
+        reduced = reduce_rows(rows, as_int64(segment_ids), number, sum_type, len(data.shape), reduction, default)
+    return reduced if sum_type == data.dtype else ops.Cast(reduced, to=int(data.dtype))
+
+
+def _reduce(updates: Any, rows: Any, size: Any, names: Sequence[str]) -> list[Any]:
+    """Reduce updates by row, several times. The position in an empty row is the number of updates."""
+    rank = len(updates.shape)
+    number = constant([size]) if isinstance(size, int) else ops.Reshape(size, constant([1]))
+    ids = resolve(as_int64(rows), number, "raise")
+    ids = ops.Where(ops.Less(ids, constant(0)), ops.Add(ids, number), ids)
+    found: dict[str, Any] = {}
+
+    def compute(name: str) -> Any:
+        if name not in found:
+            found[name] = position(name[3:]) if name.startswith("arg") else value(name)
+        return found[name]
+
+    def value(name: str) -> Any:
+        if name == "count":
+            return reduce_rows(filled(size_of(updates, 0), 1, INT64), ids, number, INT64, 1, "add", 0)
+        how = {"sum": "add"}.get(name, name)
+        dtype = choose_sum_type("scatter", updates.dtype, how, "wide" if updates.dtype in HALVES else "step")
+        return cast(reduce_rows(cast(updates, dtype), ids, number, dtype, rank, how, 0), updates.dtype)
+
+    def position(name: str) -> Any:
+        """Find the first update that is equal to the extremum of its row."""
+        count = size_of(updates, 0)
+        is_best = ops.Equal(updates, ops.Gather(compute(name), ids, axis=0))
+        if numpy_type(updates.dtype).kind == "f" or updates.dtype in HALVES:
+            is_best = ops.Or(is_best, ops.IsNaN(updates))
+        own = ops.Range(constant(0), ops.Squeeze(count), constant(1))
+        own = ops.Reshape(own, constant([-1] + [1] * (rank - 1)))
+        numbers = ops.Where(is_best, own, count)
+        shape = joined(number, *([ops.Shape(updates, start=1)] if rank > 1 else []))
+        return scatter(row_places(ids, 0, rank), filled(shape, count, INT64), numbers, INT64, rank, "min")
+
+    return [compute(name) for name in names]
+
+
+TRANSLATIONS: dict[str, Translation] = {
+    "gather": _gather,
+    "gather_elements": _gather_elements,
+    "gather_nd": _gather_nd,
+    "scatter_update": _scatter_update,
+    "scatter_elements": _scatter_elements,
+    "scatter_nd": _scatter_nd,
+    "gather_reduce": _gather_reduce,
+    "reduce": _reduce,
+}
