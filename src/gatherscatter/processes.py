@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
 from threading import Lock, Timer
 from types import TracebackType
 from typing import Self
@@ -46,6 +50,7 @@ class AnsweringProcess:
         self._lock = Lock()
         self._owner = os.getpid()
         self._is_closed = False
+        self._is_ready = False
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -56,16 +61,19 @@ class AnsweringProcess:
     ) -> None:
         self.close()
 
-    def ask(self, question: bytes = b"") -> bytes:
+    def ask(self, question: bytes = b"", *, time_limit: float | None = None) -> bytes:
         """Return the answer to a question. A line break in the question becomes a space.
+
+        ``time_limit`` replaces that of the process for this question.
 
         Raises
         ------
         NoAnswerError
             The function of the process raised an error, or the process ended or took longer than its limit.
         """
+        seconds = time_limit or self._time_limit
         with self._lock:
-            process = self._start()
+            process = self._await_start()
             assert process.stdin is not None
             assert process.stdout is not None
             late = []
@@ -74,7 +82,7 @@ class AnsweringProcess:
                 late.append(True)
                 process.kill()
 
-            timer = Timer(self._time_limit, end)
+            timer = Timer(seconds, end)
             timer.daemon = True
             timer.start()
             try:
@@ -90,7 +98,7 @@ class AnsweringProcess:
             if late:
                 self._end()
             if not answer.endswith(b"\n"):
-                reason = f"it took longer than {self._time_limit:g} s" if late else _describe_end(process.wait())
+                reason = f"it took longer than {seconds:g} s" if late else _describe_end(process.wait())
                 self._end()
                 raise NoAnswerError(reason)
             if answer.startswith(_ERROR):
@@ -107,6 +115,11 @@ class AnsweringProcess:
         with self._lock:
             self._end()
 
+    def start(self) -> None:
+        """Start the process without waiting for it, so that it is ready sooner when it is asked."""
+        with self._lock:
+            self._start()
+
     def _start(self) -> subprocess.Popen[bytes]:
         if self._is_closed:
             raise NoAnswerError("the process was closed")
@@ -120,17 +133,23 @@ class AnsweringProcess:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
             )
-            assert self._process.stdout is not None
+            self._is_ready = False
+        return self._process
+
+    def _await_start(self) -> subprocess.Popen[bytes]:
+        process = self._start()
+        if not self._is_ready:
+            assert process.stdout is not None
             try:
-                is_ready = self._process.stdout.readline() == _READY
+                self._is_ready = process.stdout.readline() == _READY
             except BaseException:  # Ctrl-C: the line would be taken for an answer
                 self._end()
                 raise
-            if not is_ready:
-                reason = _describe_end(self._process.wait())
+            if not self._is_ready:
+                reason = _describe_end(process.wait())
                 self._end()
                 raise NoAnswerError(reason)
-        return self._process
+        return process
 
     def _end(self) -> None:
         if self._process is not None:
@@ -161,3 +180,27 @@ def answer_lines(answer: Callable[[bytes], bytes]) -> None:
             text = _ERROR + " ".join(str(error).split())[:LONGEST].encode(errors="replace")
         answers.write(text + b"\n")
         answers.flush()
+
+
+@cache
+def shared_process(module: str) -> AnsweringProcess:
+    """Return the process of this program that runs a module. It ends with the program."""
+    process = AnsweringProcess(module, time_limit=60.0)
+    atexit.register(process.close)
+    return process
+
+
+if hasattr(os, "register_at_fork"):  # a forked process has its own
+    os.register_at_fork(after_in_child=shared_process.cache_clear)
+
+
+def limit_memory(extra: int) -> None:
+    """Limit the memory of this process to what it has now and ``extra`` bytes. Windows has no such limit."""
+    try:
+        import resource
+    except ImportError:
+        return
+    with suppress(OSError, ValueError):
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        limit = pages * resource.getpagesize() + extra
+        resource.setrlimit(resource.RLIMIT_AS, (limit, resource.getrlimit(resource.RLIMIT_AS)[1]))

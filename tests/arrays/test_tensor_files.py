@@ -20,7 +20,7 @@ from onnx import TensorProto, numpy_helper
 
 from gatherscatter.tensor_files import TensorFileError, read_tensors, write_tensors
 from gatherscatter_models.interface import ModelError, TensorInfo
-from gatherscatter_models.onnx.model import check_input
+from gatherscatter_models.onnx.inputs import check_input
 
 PLAIN = ("bool", "int8", "int64", "uint16", "float16", "float32", "float64", "complex64")
 NARROW = ("bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "int4", "uint4", "float4_e2m1fn")
@@ -265,7 +265,7 @@ def test_a_member_that_claims_more_than_it_can_unpack_to(tmp_path: Path) -> None
             TensorProto(data_type=1, dims=[3], raw_data=b"\0" * 4),
             "is too small for the declared shape and type (12 bytes required)",
         ),
-        (TensorProto(data_type=1, dims=[3], data_location=1), "is stored externally"),
+        (TensorProto(data_type=1, dims=[3], data_location=1), "its data is in another file"),
         (TensorProto(data_type=8, dims=[3], string_data=[b"a"]), "string_data size (1) is too small"),
         (TensorProto(data_type=8, dims=[1], string_data=[b"\xff"]), "'utf-8' codec can't decode byte 0xff"),
         (TensorProto(data_type=22, dims=[3], int32_data=[1]), "is too small for the declared shape [3]"),

@@ -109,7 +109,9 @@ def test_these_are_all_pages() -> None:
     doctype = re.compile("<!doctype html>(<html|\\n)", re.IGNORECASE)
     assert [path for path in texts if doctype.search(texts[path])] == [PACKAGE / "pages" / "base.html"]
     pages = [path for path in texts if texts[path].startswith('{% extends "base.html" %}')]
-    generators = {folder.name: folder for folder in (*PACKAGE.iterdir(), *MODELS.iterdir(), BENCHMARK, REFEREE) if folder.is_dir()}
+    generators = {
+        folder.name: folder for folder in (*PACKAGE.iterdir(), *MODELS.iterdir(), BENCHMARK, REFEREE) if folder.is_dir()
+    }
     owners = [next(name for name, folder in generators.items() if path.is_relative_to(folder)) for path in pages]
     assert sorted(owners) == sorted([*FILES, "explaining"])  # and the playground
 

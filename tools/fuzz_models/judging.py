@@ -53,14 +53,14 @@ def check_result(loaded: Any, inputs: dict[str, Any], outputs: dict[str, Any]) -
 
 def judge(path: Path, rng: random.Random, watch: Watch, command_line: bool) -> Verdict:
     """Load and run a model, read it with all tools, and list the faults."""
-    from gatherscatter_models.loading import load
+    from gatherscatter_models.loading import open_model
 
     faults: list[str] = []
     stage, ran, trace = "load", False, ""
     with Meter() as meter, watch.over(path.parent), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         try:
-            loaded = load(path)
+            loaded = open_model(path)
             stage = "run"
             inputs = draw_inputs(loaded.inputs, rng)
             outputs = loaded.run(deepcopy(inputs))  # a result may be an input

@@ -9,8 +9,8 @@ from pathlib import Path
 def plan_session(path: Path) -> object:
     """Move nodes to the native library as InferenceSession does, without ONNX Runtime."""
     from gatherscatter_models.interface import ModelError
-    from gatherscatter_models.onnx.model import parse_onnx
     from gatherscatter_models.onnx.native_nodes import move_nodes
+    from gatherscatter_models.onnx.reading import parse_onnx
 
     try:
         return move_nodes(parse_onnx(path), path)

@@ -27,7 +27,7 @@ CLI_EVERY = 5  # the command line runs for every fifth case
 def work(connection: Connection, log: str) -> None:
     """Judge one case after another. A case that takes too long ends the process, with a traceback in the log."""
     import gatherscatter_models.openvino.ir  # noqa: F401  loaded now, so its cost does not count for a case
-    from gatherscatter_models.loading import load
+    from gatherscatter_models.loading import open_model
 
     file = Path(log).open("w")  # noqa: SIM115  open until the process ends
     os.dup2(file.fileno(), 2)
@@ -35,7 +35,7 @@ def work(connection: Connection, log: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for make in MODELS.values():
             path = write_files(make(), Path(folder))
-            loaded = load(path)
+            loaded = open_model(path)
             loaded.run(draw_inputs(loaded.inputs, random.Random(0)))
             check_tools(path, watch)
         limit_addresses()

@@ -11,11 +11,8 @@ import copy
 import random
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -242,12 +239,12 @@ def test_a_branch_that_reads_the_result_of_its_own_node(tmp_path: Path) -> None:
 
     choose = node("If", "flag", "y", then_branch=branch("t", "y"), else_branch=branch("e", "x"))
     path = saved(model([choose], {**X, "flag": (np.bool_, [])}, Y), tmp_path)
-    refused(path, "its input 'y' isn't defined anywhere")
+    refused(path, "input 'y' of node: name: OpType: Neg is not output of any previous nodes")
 
 
 def test_a_cycle_of_a_thousand_nodes(tmp_path: Path) -> None:
     nodes = [node("Neg", f"y{(i + 1) % 1000}", f"y{i}") for i in range(1000)]
-    refused(saved(model(nodes, X, {"y0": (F32, None)}), tmp_path), "is the output of a later node")
+    refused(saved(model(nodes, X, {"y0": (F32, None)}), tmp_path), "is not output of any previous nodes")
 
 
 # Names given twice
@@ -344,10 +341,7 @@ def test_many_branches(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("nodes", "inputs"),
     [
-        ([node("SplitToSequence", "x", "s"), node("Abs", "s", "y")], ONE),
-        ([node("ConstantOfShape", "x", "y")], {"x": np.ones((3,), F32)}),
-        ([node("Expand", "x x", "y")], ONE),
-        ([node("Reshape", "x x", "y")], ONE),
+        ([node("Cast", "x", "n", to=7), node("Reshape", "x n", "y")], {"x": np.full((3,), 7, F32)}),
     ],
 )
 def test_errors_of_other_nodes_are_one_line(
@@ -384,73 +378,6 @@ def test_long_attributes(tmp_path: Path) -> None:
     writer.result("y", writer.layer("Convert", "opset1", [writer.parameter("x", "f32", [3])],
                                     attributes={"destination_type": "&" * 5000}))  # fmt: skip
     refused(writer.save(tmp_path / "m.xml"), "OpenVINO can't read it")
-
-
-# Nodes that run for a long time
-
-
-def matching(pattern: str, text: str) -> onnx.ModelProto:
-    words = {"words": np.array([text, "b"], object)}
-    return model([node("RegexFullMatch", "words", "y", pattern=pattern)], {}, {"y": (np.bool_, [2])}, words, opset=20)
-
-
-@pytest.mark.parametrize("in_thread", [False, True])
-def test_an_expression_that_takes_forever(in_thread: bool, tmp_path: Path) -> None:
-    path = saved(matching("(a+)+$", "a" * 40 + "!"), tmp_path)
-    start = time.monotonic()
-    with ThreadPoolExecutor() as pool:
-        run = partial(pool.submit, gm.run) if in_thread else gm.run
-        with pytest.raises(TimeoutError, match=r"longer than 0\.3 s") as caught:
-            getattr(run(path, {}, node_time_limit=0.3), "result", dict)()
-    assert time.monotonic() - start < 3
-    assert isinstance(caught.value, ModelError)
-    assert "in node RegexFullMatch" in caught.value.__notes__[0]
-    assert "longer than 2 s" in fail("run", path)
-    assert "longer than 0.2 s" in fail("run", path, "--node-time-limit", "0.2")
-
-
-def test_expressions() -> None:
-    assert gm.run(matching("a*|b", "aa"), {})["y"].tolist() == [True, True]
-    assert gm.run(matching(r"\w+ü.", "naüß"), {})["y"].tolist() == [True, False]
-    with pytest.raises(ValueError, match="is not a regular expression"):
-        gm.run(matching("(", "a"), {})
-    assert gm.run(matching("a", "a"), {}, node_time_limit=float("inf"))["y"].tolist() == [True, False]
-
-
-def test_an_expression_that_takes_long_to_compile(tmp_path: Path) -> None:
-    path = saved(matching("(?i)" + "[\u0100-\uffff]" * 1500, "a"), tmp_path)
-    start = time.monotonic()
-    with pytest.raises(TimeoutError, match=r"longer than 0\.5 s"):
-        gm.run(path, {}, node_time_limit=0.5)
-    assert time.monotonic() - start < 4
-
-
-def test_any_node_has_the_limit() -> None:
-    """Nodes in a subgraph share the limit of their node. Python code ends at its next instruction."""
-    weights = {"w": np.ones((1, 1, 40, 40), F32)}
-    body = graph(
-        [node("Identity", "go", "still"), node("ConvTranspose", "x w", "v")],
-        {"i": (I64, []), "go": (np.bool_, [])},
-        {"still": (np.bool_, []), "v": (F32, None)},
-        weights,
-    )
-    made = model([node("Loop", "n -", "y", body=body)], {"x": (F32, [1, 1, 40, 40])}, {"y": (F32, None)}, {"n": 10**9})
-    image = {"x": np.ones((1, 1, 40, 40), F32)}
-    for nodes, limit in ((body.node[1:], 0.001), (made.graph.node, 0.5)):
-        some = model(nodes, {"x": (F32, [1, 1, 40, 40])}, {nodes[-1].output[0]: (F32, None)}, {"n": 10**9, **weights})
-        with pytest.raises(TimeoutError, match="node_time_limit allows more") as caught:
-            gm.run(some, image, node_time_limit=limit)
-        assert nodes[0].op_type in caught.value.__notes__[0]
-    time.sleep(0.01)  # no exception may be raised later
-
-
-@pytest.mark.parametrize("limit", [0, -1, float("nan")])
-def test_limits_are_positive(limit: float) -> None:
-    with pytest.raises(ValueError, match="node_time_limit must be a positive number of seconds"):
-        gm.run(matching("a", "a"), {}, node_time_limit=limit)
-
-
-# The readers that other tools run before they execute a model
 
 
 def parsed(text: str) -> onnx.ModelProto:

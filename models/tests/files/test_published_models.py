@@ -149,7 +149,7 @@ def test_a_rising_tone_is_followed(load: Callable[[str, str], Checked]) -> None:
 
 def test_its_gathers_and_scatters_are_this_package_s(monkeypatch: pytest.MonkeyPatch) -> None:
     names = record_versions(monkeypatch)
-    gm.run(published("swift-f0", "swift_f0/model.onnx"), rising_tone()[1])
+    gm.run(published("swift-f0", "swift_f0/model.onnx"), rising_tone()[1], engine="reference")
     assert set(names) == {"onnx.Gather-13", "onnx.GatherElements-13", "onnx.ScatterElements-18"}
 
 

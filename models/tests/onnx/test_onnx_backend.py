@@ -140,7 +140,7 @@ def test_run_node_takes_the_opset() -> None:
     node = onnx.helper.make_node("ScatterND", ["data", "indices", "updates"], ["out"], reduction="max")
     (out,) = backend.run_node(node, [data, indices, np.array([7.0, 3.0])])
     assert out.tolist() == [0, 7, 2, 3, 4]
-    with pytest.raises(gs.OpValueError, match=r"onnx\.ScatterND-16: reduction must be one of 'none', 'add', 'mul'"):
+    with pytest.raises(ModelError, match=r"onnx\.ScatterND-16: reduction must be one of 'none', 'add', 'mul'"):
         backend.run_node(node, [data, indices, np.array([7.0, 3.0])], opset_version=16)
 
 
@@ -222,7 +222,7 @@ def test_run_node_with_an_optional_input_left_out() -> None:
 
 def test_what_is_not_supported_is_not_compatible() -> None:
     node = onnx.helper.make_node("NoSuchOp", ["x"], ["y"])
-    with pytest.raises(ModelError, match=r"NoSuchOp \(1/1\): ONNX defines no such operator"):
+    with pytest.raises(ModelError, match=r"No Op registered for NoSuchOp"):
         backend.run_node(node, [np.zeros(2)])
     case = next(case for case in OURS if case.name == "test_scatternd")
     assert not backend.is_compatible(case.model, device="CUDA")

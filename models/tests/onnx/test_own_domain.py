@@ -18,7 +18,7 @@ from gatherscatter.specs import own_operators
 from gatherscatter.specs.own_operators import OWN_OPERATORS
 from gatherscatter_models.interface import ModelError
 from gatherscatter_models.loading import load
-from gatherscatter_models.onnx import backend, fusion, reference_ops
+from gatherscatter_models.onnx import backend, reference_ops
 from gatherscatter_models.onnx.graph import FAMILY
 from gatherscatter_models.onnx.scopes import infer_model
 from gatherscatter_models.onnx.tensors import ExternalData
@@ -180,9 +180,9 @@ def test_gather_quantized_has_its_own_errors() -> None:
     table = {"x": np.zeros((2, 2), np.uint8), "rows": np.array([2]), "scales": np.ones((2, 1), np.float32)}
     with pytest.raises(gs.OpIndexError, match=r"^gatherscatter.GatherQuantized: indices\[0\] = 2 is out of range"):
         run_node("GatherQuantized", table)
-    with pytest.raises(gs.OpTypeError, match=r"gatherscatter.GatherQuantized: data can't be of type int16"):
+    with pytest.raises(ModelError, match=r"gatherscatter.GatherQuantized: data can't be of type int16"):
         run_node("GatherQuantized", {**table, "x": np.zeros((2, 2), np.int16)})
-    with pytest.raises(gs.OpTypeError, match=r"gatherscatter.GatherQuantized has no attribute 'gather_axis'"):
+    with pytest.raises(ModelError, match=r"gatherscatter.GatherQuantized has no attribute 'gather_axis'"):
         run_node("GatherQuantized", table, gather_axis=0)
 
 
@@ -198,19 +198,19 @@ def test_errors_name_the_version_or_the_operator() -> None:
     sentence = r"indices\[0, 0\] = 9 is out of range for axis 0 of data with size 4 \(valid: -4..3\)"
     for attributes, name in (({}, "gatherscatter.ScatterND"), ({"opset": 17}, "onnx.ScatterND-16")):
         with pytest.raises(gs.OpIndexError, match=f"^{name}: {sentence}") as caught:
-            gm.run(one_node("ScatterND", far, **attributes), far)
+            gm.run(one_node("ScatterND", far, **attributes), far, engine="reference")
         assert caught.value.__notes__ == ["in node gatherscatter.ScatterND (1/1)"]
-    with pytest.raises(gs.OpTypeError, match=r"gatherscatter.ScatterND: updates must have the same type as data \("):
+    with pytest.raises(ModelError, match=r"gatherscatter.ScatterND: updates must have the same type as data \("):
         run_node("ScatterND", {**far, "new": NEW[:1].astype(int)})
 
 
 def test_a_version_has_its_own_attributes_and_accumulate() -> None:
     scatter = {"x": X, "at": AT, "new": NEW}
-    with pytest.raises(gs.OpValueError, match=r"onnx.ScatterND-16: reduction must be one of 'none', 'add', 'mul'"):
+    with pytest.raises(ModelError, match=r"onnx.ScatterND-16: reduction must be one of 'none', 'add', 'mul'"):
         gm.run(one_node("ScatterND", scatter, opset=17, reduction="max"), scatter)
-    with pytest.raises(gs.OpTypeError, match=r"onnx.ScatterND-18 has no attribute 'include_self'"):
+    with pytest.raises(ModelError, match=r"onnx.ScatterND-18 has no attribute 'include_self'"):
         gm.run(one_node("ScatterND", scatter, opset=18, include_self=0), scatter)
-    with pytest.raises(gs.OpTypeError, match=r"onnx.Gather-13 has no attribute 'accumulate'"):
+    with pytest.raises(ModelError, match=r"onnx.Gather-13 has no attribute 'accumulate'"):
         gm.run(one_node("Gather", {"x": X, "at": AT}, opset=18, accumulate="wide"), [X, AT])
     halves = {"x": np.zeros(1, np.float16), "at": np.zeros((4096, 1), int), "new": np.ones(4096, np.float16)}
     step, exact = (
@@ -222,15 +222,11 @@ def test_a_version_has_its_own_attributes_and_accumulate() -> None:
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        (one_node("Scater", {"x": X}), "there is no operator gatherscatter.Scater; there are Gather, "),
+        (one_node("Scater", {"x": X}), "Node type 'Scater' from domain 'gatherscatter' is unknown"),
         (one_node("ScatterND", {"x": X}, opset=5), "onnx.ScatterND does not exist in opset 5; opset 11 introduced it"),
         (one_node("Gather", {"x": X}, opset="13"), "the attribute opset of gatherscatter.Gather must be an integer"),
         (one_node("GatherReduce", {"x": X}, opset=18), "there is no operator onnx.GatherReduce"),
         (one_node("GatherQuantized", {"x": X}, opset=18), "there is no operator onnx.GatherQuantized"),
-        (
-            model([node("Gather", "x x", "a b", domain="gatherscatter")], {"x": (np.int64, [1])}, {}, domains=OURS),
-            "the operator has one output; the node has 2",
-        ),
         (
             model(
                 [node("Gather", "x x", "a", domain="gatherscatter")],
@@ -245,28 +241,6 @@ def test_a_version_has_its_own_attributes_and_accumulate() -> None:
 def test_bad_nodes_are_refused_when_the_model_is_loaded(made: onnx.ModelProto, message: str) -> None:
     with pytest.raises(ModelError, match=message):
         load(made)
-
-
-def test_pairs_of_versions_run_as_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fusion, "LEAST_BYTES", 1)
-    monkeypatch.setattr(fusion, "LEAST_ROW_BYTES", 1)
-    inputs = {"x": (np.float64, [4, 3]), "rows": (np.int64, ["n"]), "at": (np.int64, ["n", 1])}
-    for options, lines in (({"opset": 18}, 1), ({}, 2), ({"opset": 18, "accumulate": "wide"}, 2)):
-        gather = {"opset": 18} if options else {}
-        made = model(
-            [
-                node("Gather", "x rows", "picked", domain="gatherscatter", **gather),
-                node("ScatterND", "x at picked", "out", domain="gatherscatter", reduction="add", **options),
-            ],
-            inputs,
-            {"out": (np.float64, [4, 3])},
-            domains=OURS,
-        )
-        loaded = load(made)
-        assert loaded.plan.count("\n") + 1 == lines  # type: ignore[attr-defined]
-        rows, at = np.array([0, 1, 1, 3, 2]), np.array([[1], [1], [0], [-1], [1]])
-        expected = gs.scatter_nd(X, at, X[rows], reduction="add")
-        np.testing.assert_array_equal(loaded.run({"x": X, "rows": rows, "at": at})["out"], expected)
 
 
 def test_nodes_in_bodies_and_functions_run() -> None:

@@ -142,6 +142,8 @@ def test_the_library_does_what_python_does(calls: Any) -> None:
         session = onnxruntime.InferenceSession(model.SerializeToString(), options)
         native = result_or_error(lambda session=session, given=given: session.run(None, given)[0])
         expected = result_or_error(lambda model=model, given=given: gm.run(model, given)["out"])
+        if isinstance(expected, str):  # of a model that no call can have
+            expected = expected.removeprefix("ModelProto: ").partition("; in node ")[0]
         if isinstance(expected, str) and "must be integers" in expected:
             expected = expected.split(";")[0]  # the library does not read values of a wrong type
         assert native == expected, (op_type, attributes)

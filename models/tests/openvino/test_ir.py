@@ -253,17 +253,19 @@ def test_writer_docstring() -> None:
 FORKED = """
 import os, sys
 import gatherscatter_models.openvino.graph as graph
+from gatherscatter.processes import shared_process
+process = lambda: shared_process(graph.__name__)
 path = sys.argv[1]
 graph.read_ir(path)
-own = graph._reader()._process.pid
+own = process()._process.pid
 if child := os.fork():
     assert os.waitpid(child, 0)[1] == 0
     graph.read_ir(path)
-    assert graph._reader()._process.pid == own
+    assert process()._process.pid == own
 else:
     graph.read_ir(path)
-    assert graph._reader()._process.pid != own
-    graph._reader().close()
+    assert process()._process.pid != own
+    process().close()
     os._exit(0)
 """
 

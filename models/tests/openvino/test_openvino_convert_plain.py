@@ -234,7 +234,6 @@ def test_a_layer_of_another_meaning_is_refused(array: np.ndarray, add: Any, reas
     [
         ("y = Mod <fmod = 1> (x, w)", [X, X + 20], "only the Mod of integers"),
         ("a = Constant <value_ints = [0]> () y = ReduceSum (x, a)", [X], "ReduceSum of float32 may round"),
-        ("y = Cast <to = 8> (x)", [X], "does not convert between strings and numbers"),
     ],
 )
 def test_a_node_of_another_meaning_is_refused(text: str, arrays: list[np.ndarray], reason: str) -> None:

@@ -165,7 +165,7 @@ def check_call(row: OpVersion, inputs: tuple[ArrayLike | None, ...], attributes:
     if row.kernel in _BY_INDEX and all(map(_is_plain, arrays)):
         inner, options = kernel_arguments(row, arrays, values)
         data, indices, updates = [*inner, None][:3]
-        _core.describe_call(row.name, row.kernel, data, indices, updates, *options.values(), None, None)
+        _core.describe_call(row.name, row.kernel, data, indices, updates, *(*options.values(), None, None))
     else:
         choose_reduction(row, arrays[0], values, None)
 

@@ -246,25 +246,35 @@ def _require_single(tensors: Arrays) -> tuple[str, np.ndarray]:
 
 
 def _read_pb(path: Path) -> Arrays:
-    onnx = _import_onnx()
-    tensor = onnx.TensorProto()
+    tensor = _import_onnx().TensorProto()
     try:
         tensor.ParseFromString(path.read_bytes())
-        onnx.checker.check_tensor(tensor)
-        if not isinstance(tensor.name, str):
-            raise TensorFileError("the name of the tensor is not valid UTF-8")
-        if tensor.data_location == onnx.TensorProto.EXTERNAL:
-            raise TensorFileError("its data is in another file")
-        if tensor.data_type != onnx.TensorProto.STRING:
-            array = onnx.numpy_helper.to_array(tensor)
-        else:  # to_array would pad all strings to the length of the longest one
-            texts = [text.decode("utf-8") for text in tensor.string_data]
-            array = np.array([*texts, None], object)[:-1].reshape(tuple(tensor.dims))
-    except (TensorFileError, OSError, MemoryError):
+    except OSError:
         raise
-    except Exception as error:  # protobuf, the checker and NumPy raise many types
+    except Exception as error:  # a class of protobuf
         raise TensorFileError(f"not a valid TensorProto ({_reason(error)})") from None
+    array = read_tensor_proto(tensor)
     return {tensor.name or path.stem: array}
+
+
+def read_tensor_proto(tensor: Any) -> np.ndarray:
+    """Return an ``onnx.TensorProto`` as an array. Data in other files is refused."""
+    onnx = _import_onnx()
+    if not isinstance(tensor.name, str):
+        raise TensorFileError("the name of the tensor is not valid UTF-8")
+    if tensor.data_location == onnx.TensorProto.EXTERNAL:
+        raise TensorFileError("its data is in another file")
+    try:
+        onnx.checker.check_tensor(tensor)
+        if tensor.data_type != onnx.TensorProto.STRING:
+            return onnx.numpy_helper.to_array(tensor)  # type: ignore[no-any-return]
+        # `to_array` would pad all strings to the length of the longest one.
+        texts = [text.decode("utf-8") for text in tensor.string_data]
+        return np.array([*texts, None], object)[:-1].reshape(tuple(tensor.dims))
+    except MemoryError:
+        raise
+    except Exception as error:  # the checker and NumPy raise many types
+        raise TensorFileError(f"not a valid TensorProto ({_reason(error)})") from None
 
 
 def _write_pb(path: Path, tensors: Arrays) -> None:

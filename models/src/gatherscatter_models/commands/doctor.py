@@ -191,10 +191,10 @@ def _inputs(
     """Read the inputs from files, or generate them, as `gatherscatter run` does."""
     from gatherscatter_models.commands.input_files import read_inputs, require_all
     from gatherscatter_models.commands.sizes import parse_shapes, parse_sizes
-    from gatherscatter_models.loading import load
+    from gatherscatter_models.loading import open_model
     from gatherscatter_models.random_inputs import make_inputs
 
-    loaded = load(model)
+    loaded = open_model(model)
     inputs = read_inputs(loaded, named, files)
     if random:
         missing = [info for info in loaded.inputs if info.name not in inputs]

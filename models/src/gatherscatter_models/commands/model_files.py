@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from gatherscatter.cli.files import InputFile, OutputFile
-from gatherscatter_models.onnx.model_files import model_inputs, model_outputs
 
 
 class ModelFile(InputFile):
@@ -15,6 +14,8 @@ class ModelFile(InputFile):
 
     def inputs(self, value: Any) -> Iterable[Path]:
         """Return the files that are read."""
+        from gatherscatter_models.onnx.model_files import model_inputs
+
         return model_inputs(value)
 
 
@@ -23,4 +24,6 @@ class ModelOutput(OutputFile):
 
     def outputs(self, value: Any) -> Iterable[Path]:
         """Return the files that are written."""
+        from gatherscatter_models.onnx.model_files import model_outputs
+
         return model_outputs(value)

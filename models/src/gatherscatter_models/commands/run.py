@@ -79,14 +79,8 @@ Examples, from the root of the repository:
     type=Word(ENGINES),
     default=ENGINES[0],
     show_default=True,
-    help="Engine that runs the model. openvino: the openvino package runs all layers.",
-)
-@click.option(
-    "--node-time-limit",
-    metavar="SECONDS",
-    type=click.FloatRange(min=0, min_open=True),
-    help="Time limit for each node of an ONNX model, in seconds. Default: no limit, except for nodes with regular "
-    "expressions.",
+    help="Engine that runs the model. auto: ONNX Runtime with gatherscatter's library, or the reference evaluator if "
+    "ONNX Runtime refuses the model. openvino: OpenVINO, with its own operators.",
 )
 @traceback_option
 def command(
@@ -101,7 +95,6 @@ def command(
     targets: tuple[str, ...],
     benchmark: int | None,
     engine: str,
-    node_time_limit: float | None,
 ) -> None:
     """Run MODEL (.onnx, or .xml with its .bin) and print its inputs and outputs.
 
@@ -113,19 +106,21 @@ def command(
     from gatherscatter_models.commands.output_files import OutputFiles
     from gatherscatter_models.commands.sizes import parse_shapes, parse_sizes
     from gatherscatter_models.commands.timing import time_runs, timing_text
-    from gatherscatter_models.loading import load
+    from gatherscatter_models.loading import open_model
     from gatherscatter_models.random_inputs import make_inputs
 
     if (sizes or shapes) and not random_inputs:
         raise click.UsageError("--dim and --shape are for --random-inputs")
     with Bar(description=f"reading {model.name}"):
-        loaded = load(model, engine=engine, node_time_limit=node_time_limit)
+        loaded = open_model(model, engine)
         inputs = read_inputs(loaded, named_inputs, input_files)
         if random_inputs:
             missing = [info for info in loaded.inputs if info.name not in inputs]
             open_sizes = parse_sizes(sizes, missing)
             whole = parse_shapes(shapes, missing)
             inputs |= make_inputs(missing, seed=seed, sizes=open_sizes, shapes=whole, below=integers_below)
+    if note := getattr(loaded, "note", ""):
+        click.echo(note, err=True)
     require_all(loaded, inputs)
     files = OutputFiles(targets, [info.name for info in loaded.outputs])
     files.check()

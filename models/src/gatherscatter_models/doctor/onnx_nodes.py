@@ -9,12 +9,13 @@ from typing import Any
 
 import onnx
 
-from gatherscatter_models.findings.nodes import Key, Observer, Site
+from gatherscatter_models.findings.nodes import Key, Observer
 from gatherscatter_models.interface import Model
-from gatherscatter_models.onnx.bodies import Body, find_inner_bodies, read_site
+from gatherscatter_models.onnx.bodies import Body, find_inner_bodies, find_sites
 from gatherscatter_models.onnx.evaluator import Evaluator, EvaluatorOp
-from gatherscatter_models.onnx.graph import is_contributed, is_family, is_own, normalise
-from gatherscatter_models.onnx.model import load_onnx, name_model_in_errors, parse_onnx
+from gatherscatter_models.onnx.graph import normalise
+from gatherscatter_models.onnx.reading import name_model_in_errors, parse_onnx, read_onnx
+from gatherscatter_models.onnx.running import ReferenceModel, require_engine
 from gatherscatter_models.onnx.scopes import infer_functions, infer_model
 from gatherscatter_models.onnx.tensors import ExternalData, is_external
 
@@ -28,18 +29,20 @@ class OnnxSource:
         self._files = ExternalData(self.path)
         self.notes: list[str] = []
         with name_model_in_errors(model):
+            self._checked = read_onnx(model)
+            require_engine(self._checked)
             self.proto = onnx.ModelProto() if self.path is None else parse_onnx(self.path)
             if isinstance(model, onnx.ModelProto):
                 self.proto.CopyFrom(model)
             normalise(self.proto)
             self.bodies = list(self._bodies())
-            self.sites = [site for body in self.bodies for site in self._sites(body)]
+            self.sites = [site for body in self.bodies for site in find_sites(body, self.notes)]
 
     def load(self, observe: Observer) -> Model:
         """Return the model, ready to run. ``observe`` is called for every gather and scatter node."""
 
-        loaded = load_onnx(self.path or self.proto)
-        watch_evaluator(loaded._evaluator, (), observe, set())
+        loaded = ReferenceModel(self._checked)
+        watch_evaluator(loaded.evaluator, (), observe, set())
         return loaded
 
     def embed(self) -> None:
@@ -59,17 +62,6 @@ class OnnxSource:
             key = ("function", function.domain, function.name)
             yield from find_inner_bodies(Body(key, place, function, (scope,)))
         yield from find_inner_bodies(Body((), "", self.proto.graph, (infer_model(self.proto, self._files),)))
-
-    def _sites(self, body: Body) -> Iterator[Site]:
-        [scope] = body.scopes
-        for position, node in enumerate(body.proto.node):
-            if not (is_family(node) or is_own(node) or is_contributed(node)):
-                continue
-            label = body.label(position)
-            try:
-                yield read_site(node, scope, (*body.key, position), label, body.place)
-            except LookupError as error:
-                self.notes.append(f"{label}: {error}")
 
 
 def watch_evaluator(evaluator: Evaluator, key: Key, observe: Observer, seen: set[int]) -> None:

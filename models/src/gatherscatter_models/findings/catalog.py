@@ -110,7 +110,7 @@ RUNTIMES = {
 }
 
 EVIDENCE = {
-    "run": "reproduced by us: `findings/<id>.py` shows it",
+    "run": "reproduced by us: `python -m conformance.findings ID` shows it",
     "thread": "not run by us: according to the linked public thread",
 }
 
@@ -122,7 +122,7 @@ class Finding:
     Attributes
     ----------
     id : str
-        A stable name. If ``evidence`` is ``"run"``, ``findings/<id>.py`` is the reproducer.
+        A stable name. If ``evidence`` is ``"run"``, ``python -m conformance.findings ID`` shows it.
     runtime : str
         A key of `RUNTIMES`.
     releases : str

@@ -12,7 +12,7 @@ from onnx.backend.base import Backend as BackendBase
 from onnx.backend.base import BackendRep, namedtupledict
 
 from gatherscatter_models.interface import ModelError, name_inputs
-from gatherscatter_models.onnx.model import OnnxModel, load_onnx
+from gatherscatter_models.onnx.running import OnnxModel, load_onnx
 
 # The element type and shape of each output, which a caller of run_node may give.
 OutputsInfo = Sequence[tuple[Any, tuple[int, ...]]]
@@ -53,7 +53,7 @@ class Backend(BackendBase):
         """Load a model for repeated runs; RuntimeError if the device is not the CPU."""
         if not cls.supports_device(device):
             raise RuntimeError(f"device {device!r} isn't supported; the only device is 'CPU'")
-        return PreparedModel(load_onnx(model, fuse=True))
+        return PreparedModel(load_onnx(model, "reference"))
 
     @classmethod
     def run_model(cls, model: Model, inputs: Any, device: str = "CPU", **options: Any) -> tuple[Any, ...]:

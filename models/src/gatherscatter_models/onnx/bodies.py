@@ -8,11 +8,12 @@ from typing import Any
 
 import onnx
 
+from gatherscatter.errors import make_error
 from gatherscatter.specs import own_operators, table
 from gatherscatter.specs.rows import DOMAIN
 from gatherscatter_models.findings.nodes import Key, Operand, Site
 from gatherscatter_models.interface import ModelError
-from gatherscatter_models.onnx.graph import find_contributed, is_contributed, node_label, one_line
+from gatherscatter_models.onnx.graph import find_contributed, is_contributed, is_family, is_own, node_label, one_line
 from gatherscatter_models.onnx.scopes import Scope, infer_functions, infer_model
 from gatherscatter_models.onnx.tensors import ExternalData
 
@@ -66,6 +67,18 @@ def find_inner_bodies(body: Body) -> Iterator[Body]:
                 yield from find_inner_bodies(Body((*body.key, position, attribute.name), place, attribute.g, scopes))
 
 
+def find_sites(body: Body, notes: list[str]) -> Iterator[Site]:
+    """Yield the gathers and scatters of a body. Those that can't be examined are added to ``notes``."""
+    scope = body.scopes[0]
+    for position, node in enumerate(body.proto.node):
+        if is_family(node) or is_own(node) or is_contributed(node):
+            label = body.label(position)
+            try:
+                yield read_site(node, scope, (*body.key, position), label, body.place)
+            except LookupError as error:
+                notes.append(f"{label}: {error}")
+
+
 def read_site(node: onnx.NodeProto, scope: Scope, key: Key, label: str, place: str = "") -> Site:
     """Return the site of a gather or scatter of ONNX, of gatherscatter's domain or of a runtime's domain.
 
@@ -109,5 +122,7 @@ def _attributes(node: onnx.NodeProto, row: table.OpVersion, label: str) -> dict[
         wanted = str if known.type == "string" else int
         value = values.get(known.name, known.default)
         if known.name in values and not isinstance(value, wanted) and value is not known.default:
-            raise ModelError(f"{label}: attribute {known.name!r} must be of type {known.type}; got {value!r}")
+            facts = {"type": known.type, "given": type(value).__name__}
+            error = make_error("attribute_type", row.name, input=known.name, **facts)
+            raise ModelError(f"{error}; in node {label}")
     return values

@@ -1,14 +1,14 @@
 """The onnx package's reference evaluator, with gathers and scatters on this package's kernels.
 
 The opset of the model or function around a node decides which version of its operator runs. Subgraphs and functions use
-the same classes.
+the same classes. Loop is corrected as well (`loop`). All other operators are those of the onnx package.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from copy import copy
-from functools import lru_cache
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,9 +21,8 @@ from gatherscatter.specs import own_operators, table
 from gatherscatter.specs.calls import call
 from gatherscatter.specs.rows import DOMAIN
 from gatherscatter_models.interface import ModelError
-from gatherscatter_models.onnx.corrections import corrected_ops
 from gatherscatter_models.onnx.graph import CONTRIBUTED, find_contributed, node_label, one_line
-from gatherscatter_models.onnx.time_limit import call_within, node_time_limit, within_limit
+from gatherscatter_models.onnx.loop import Loop
 
 
 class EvaluatorOp(OpRun):
@@ -127,7 +126,7 @@ class Evaluator(ReferenceEvaluator):
 
     def __init__(self, proto: Any, **options: Any) -> None:
         # Set here because the parent class passes new_ops to subgraphs, but not to functions.
-        options["new_ops"] = _operators(_opset(proto, **options))
+        options["new_ops"] = _operators()
         super().__init__(proto, **options)
         nodes = self.rt_nodes_
         self.rt_nodes_ = [
@@ -151,27 +150,10 @@ class Evaluator(ReferenceEvaluator):
         reporter.rt_nodes_ = [type(node)(node.node, node.label, progress) for node in self.rt_nodes_]
         return reporter
 
-    def describe_steps(self) -> Iterator[str]:
-        """Yield a line for each step of a run. The steps of subgraphs and functions follow, indented."""
-        for number, node in enumerate(self.rt_nodes_, 1):
-            yield f"{number:2} {node.label}"
-            named = {attribute.name: getattr(node, attribute.name, None) for attribute in node.onnx_node.attribute}
-            for name, body in {**named, "function": getattr(node, "impl_", None)}.items():
-                if isinstance(body, Evaluator):
-                    yield f"   {name}:"
-                    yield from (f"   {line}" for line in body.describe_steps())
 
-
-@lru_cache(maxsize=64)
-def _operators(opset: int) -> list[type[OpRun]]:
-    return [*reference_ops(), *corrected_ops(opset)]
-
-
-def _opset(proto: Any, opsets: Mapping[str, int] | None = None, **_: Any) -> int:
-    """Return the opset of the default domain. A function has its own; a graph gets that of its model."""
-    if opsets is None:
-        opsets = {entry.domain: entry.version for entry in proto.opset_import}
-    return opsets.get("", onnx.defs.onnx_opset_version())
+@cache
+def _operators() -> list[type[OpRun]]:
+    return [*reference_ops(), Loop]
 
 
 # The documented errors of a run: errors of operators, and errors that do not come from the model.
@@ -193,11 +175,8 @@ class LabelledNode:
         """Run the node; an error keeps its type and attributes, and gets a note."""
         if self.progress is not None:
             self.progress(self.label)
-        seconds = node_time_limit.get()
         try:
-            if seconds is None or within_limit.get():
-                return self.node.run(*args, **options)
-            return call_within(seconds, self.node.run, *args, **options)
+            return self.node.run(*args, **options)
         except Exception as error:
             original = _unwrap_error(error)
             if not isinstance(original, _DOCUMENTED):  # an unexpected error inside the onnx package

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from gatherscatter.files import find_overwritten_input
 from gatherscatter_models.interface import ModelError
+from gatherscatter_models.onnx.tensors import external_tensors
 
 
 def model_outputs(path: Path) -> list[Path]:
@@ -27,27 +27,13 @@ def model_inputs(path: Path) -> list[Path]:
 
 def _external_data(path: Path) -> list[Path]:
     try:
-        from gatherscatter_models.onnx.model import parse_onnx
+        from gatherscatter_models.onnx.reading import parse_onnx
 
         tensors = list(external_tensors(parse_onnx(path)))
     except (ImportError, OSError, ModelError):
         return []  # a model that can't be read has no data to protect
     values = {entry.value for tensor in tensors for entry in tensor.external_data if entry.key == "location"}
     return [path.parent / value for value in values if isinstance(value, str) and "\0" not in value]
-
-
-def external_tensors(message: Any) -> Iterator[Any]:
-    """Yield the tensors in a message of ONNX, at any depth, whose data is in another file."""
-    for field, value in message.ListFields():
-        if field.name == "external_data":
-            yield message
-        elif field.message_type is not None:
-            for part in value if _is_repeated(value) else (value,):
-                yield from external_tensors(part)
-
-
-def _is_repeated(value: Any) -> bool:
-    return not hasattr(value, "ListFields")
 
 
 def refuse_own_input(out: str | os.PathLike[str], model: Any) -> None:

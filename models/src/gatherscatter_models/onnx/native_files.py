@@ -10,10 +10,11 @@ import onnx
 
 from gatherscatter.files import replace_atomically
 from gatherscatter_models.interface import ModelError
-from gatherscatter_models.onnx.model import name_model_in_errors, parse_onnx
-from gatherscatter_models.onnx.model_files import external_tensors, model_outputs, refuse_own_input
+from gatherscatter_models.onnx.model_files import model_outputs, refuse_own_input
 from gatherscatter_models.onnx.native_nodes import ModelPlan, move_nodes
-from gatherscatter_models.onnx.tensors import ExternalData
+from gatherscatter_models.onnx.reading import name_model_in_errors, parse_onnx, read_onnx
+from gatherscatter_models.onnx.running import require_engine
+from gatherscatter_models.onnx.tensors import ExternalData, external_tensors
 
 
 def convert_for_onnxruntime(
@@ -60,9 +61,11 @@ def convert_for_onnxruntime(
         raise ModelError(f"{text} {source.stem}.onnx")
     refuse_own_input(target, source)
     with name_model_in_errors(source):
+        checked = read_onnx(source)
+        require_engine(checked)
+        if checked.refusal:
+            raise ModelError(checked.refusal)
         proto = parse_onnx(source)
-        if not proto.HasField("graph"):
-            raise ModelError("not an ONNX model (it has no graph)")
         plan = move_nodes(proto, source, fuse=fuse)
         if not plan.moved:
             proto = parse_onnx(source)  # the unchanged model

@@ -64,7 +64,9 @@ class ModelPlan:
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
-def move_nodes(model: onnx.ModelProto, path: Path | None = None, *, threads: int = 0, fuse: bool = True) -> ModelPlan:
+def move_nodes(
+    model: onnx.ModelProto, path: Path | None = None, *, threads: int = 0, fuse: bool = True, move_all: bool = False
+) -> ModelPlan:
     """Move nodes of a model to the native library, in place: in the main graph, in functions and in subgraphs.
 
     Parameters
@@ -73,6 +75,7 @@ def move_nodes(model: onnx.ModelProto, path: Path | None = None, *, threads: int
     path : the path of the model, for its external data
     threads : number of threads that ONNX Runtime will have; 0 if it chooses
     fuse : whether pairs of nodes, such as Gather and ScatterND, become one GatherReduce
+    move_all : whether gathers and scatters that ONNX Runtime runs well are moved, too. Their errors are then as here
 
     Raises
     ------
@@ -91,7 +94,7 @@ def move_nodes(model: onnx.ModelProto, path: Path | None = None, *, threads: int
     normalise(model)
     bodies = list(find_bodies(model, ExternalData(path)))
     free = FreeNames(names_of(model))
-    changes = [_find_changes(body, threads, fuse, free) for body in bodies]
+    changes = [_find_changes(body, threads, fuse, move_all, free) for body in bodies]
     moved: list[MovedNode] = []
     kept: list[str] = []
     notes: list[str] = []
@@ -120,14 +123,14 @@ class _Change(NamedTuple):
     note: str = ""
 
 
-def _find_changes(body: Body, threads: int, fuse: bool, free: FreeNames) -> dict[int, _Change]:
+def _find_changes(body: Body, threads: int, fuse: bool, move_all: bool, free: FreeNames) -> dict[int, _Change]:
     """Return the changes of a body, by the position of the node. ``free`` names new values."""
     changes = {}
     names = {node.name for node in body.proto.node}
     constants = _find_constants(body.proto)
     for position, node in enumerate(body.proto.node):
         is_candidate = is_family(node) or is_contributed(node)
-        move = _find_move(body, position, threads, constants) if is_candidate else None
+        move = _find_move(body, position, threads, move_all, constants) if is_candidate else None
         if move is None:
             continue
         site, reason = move
@@ -171,7 +174,7 @@ def _find_constants(proto: onnx.GraphProto | onnx.FunctionProto) -> set[str]:
     return known
 
 
-def _find_move(body: Body, position: int, threads: int, constants: set[str]) -> tuple[Site, str] | None:
+def _find_move(body: Body, position: int, threads: int, move_all: bool, constants: set[str]) -> tuple[Site, str] | None:
     """Return the site of a gather or scatter and the reason to move it; None if it stays with ONNX Runtime."""
     node = body.proto.node[position]
     for scope in body.scopes:
@@ -185,7 +188,7 @@ def _find_move(body: Body, position: int, threads: int, constants: set[str]) -> 
         values = collect_static_values(site)
         reason = _find_fault(values, threads)
         if reason is None and not constants.issuperset(node.input):
-            reason = _find_slowness(values)
+            reason = _find_slowness(values) or ("its errors are those of gatherscatter" if move_all else None)
         if reason is not None:
             return site, reason
     return None

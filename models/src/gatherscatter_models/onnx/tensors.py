@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 import re
 import stat
+from collections.abc import Iterator
 from pathlib import Path, PureWindowsPath
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import onnx
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
+from gatherscatter.tensor_files import TensorFileError, read_tensor_proto
 from gatherscatter_models.interface import ModelError
 
 MAX_RANK = 64  # of a NumPy array
 _PAGE = 4096  # alignment with which runtimes can map each tensor from its file
-_FIELDS = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data")
 _BITS = {"INT4": 4, "UINT4": 4, "FLOAT4E2M1": 4, "INT2": 2, "UINT2": 2, "FLOAT6E2M3": 6, "FLOAT6E3M2": 6}
 
 
@@ -65,70 +65,18 @@ def layout(tensor: onnx.TensorProto, where: str) -> Layout:
     return Layout(dtype, shape, math.prod(shape), _bits(tensor.data_type))
 
 
-def check_tensor(tensor: onnx.TensorProto, where: str) -> Layout:
-    """Raise `ModelError` unless the tensor has exactly the data that its type and shape require."""
-    form = layout(tensor, where)
-    if tensor.HasField("segment"):
-        raise ModelError(f"{where}: tensors in segments aren't supported")
-    if is_external(tensor):
-        raise ModelError(f"{where}: external data isn't possible here")
-    filled = [name for name in _FIELDS if len(getattr(tensor, name))]
-    if tensor.HasField("raw_data"):
-        _check_raw(tensor, form, where, filled)
-        return form
-    field = onnx.helper.tensor_dtype_to_field(tensor.data_type)
-    wrong = [name for name in filled if name != field]
-    if wrong:
-        raise ModelError(f"{where}: {type_name(tensor.data_type)} data must be in {field}, not in {wrong[0]}")
-    found, wanted = len(getattr(tensor, field)), _entries(tensor.data_type, form)
-    if found != wanted:
-        raise ModelError(f"{where}: shape {list(form.shape)} needs {wanted} values in {field}; it has {found}")
-    return form
-
-
 def to_array(tensor: onnx.TensorProto, where: str) -> np.ndarray:
     """Return the tensor as an array. External data is not read."""
-    form = check_tensor(tensor, where)
-    if tensor.data_type == onnx.TensorProto.STRING:
-        return _string_array(tensor, form, where)
-    return onnx.numpy_helper.to_array(tensor)
-
-
-def parse_tensor(data: bytes) -> onnx.TensorProto:
-    """Parse bytes as a TensorProto, unchecked."""
-    tensor = onnx.TensorProto()
+    layout(tensor, where)
     try:
-        tensor.ParseFromString(data)
-    except DecodeError as error:
-        raise ModelError(f"not a TensorProto, or a truncated one ({error})") from None
-    return tensor
+        return read_tensor_proto(tensor)
+    except TensorFileError as error:
+        raise ModelError(f"{where}: {error}") from None
 
 
 def is_external(tensor: onnx.TensorProto) -> bool:
     """Whether the tensor's data is in another file."""
     return bool(tensor.data_location == onnx.TensorProto.EXTERNAL)
-
-
-def check_strings(tensor: onnx.TensorProto, where: str) -> None:
-    """Refuse strings that would take far more memory during the conversion by the onnx package.
-
-    Its to_array makes a padded ``<U`` array first: a thousand short strings and one of a megabyte would take 4 GB.
-    """
-    lengths = [len(text) for text in tensor.string_data]
-    if lengths and 4 * len(lengths) * max(lengths) > (1 << 26) + 256 * sum(lengths):
-        raise ModelError(f"{where}: {len(lengths)} strings of very different lengths, up to {max(lengths)} bytes")
-
-
-def _check_raw(tensor: onnx.TensorProto, form: Layout, where: str, filled: list[str]) -> None:
-    if filled:
-        raise ModelError(f"{where}: data in raw_data and in {filled[0]}")
-    if tensor.data_type == onnx.TensorProto.STRING:
-        raise ModelError(f"{where}: strings can't be in raw_data")
-    found = len(tensor.raw_data)
-    if found != form.nbytes:
-        raise ModelError(
-            f"{where}: {type_name(tensor.data_type)} {list(form.shape)} takes {form.nbytes} bytes; raw_data has {found}"
-        )
 
 
 def _bits(data_type: int) -> int:
@@ -138,21 +86,18 @@ def _bits(data_type: int) -> int:
     return packed or int(onnx.helper.tensor_dtype_to_np_dtype(data_type).itemsize) * 8
 
 
-def _entries(data_type: int, form: Layout) -> int:
-    """Return the number of entries in the typed field. Complex numbers take two; 4-bit and 2-bit numbers are packed."""
-    if form.dtype.kind == "c":
-        return 2 * form.elements
-    per_entry = {4: 2, 2: 4}.get(_bits(data_type), 1)
-    return -(-form.elements // per_entry)
+def external_tensors(message: Any) -> Iterator[Any]:
+    """Yield the tensors in a message of ONNX, at any depth, whose data is in another file."""
+    for field, value in message.ListFields():
+        if field.name == "external_data":
+            yield message
+        elif field.message_type is not None:
+            for part in value if _is_repeated(value) else (value,):
+                yield from external_tensors(part)
 
 
-def _string_array(tensor: onnx.TensorProto, form: Layout, where: str) -> np.ndarray:
-    array = np.empty(form.elements, dtype=object)
-    try:
-        array[:] = [text.decode("utf-8") for text in tensor.string_data]
-    except UnicodeDecodeError as error:
-        raise ModelError(f"{where}: a string is not UTF-8 ({error.reason})") from None
-    return array.reshape(form.shape)
+def _is_repeated(value: Any) -> bool:
+    return not hasattr(value, "ListFields")
 
 
 def append_data(tensor: onnx.TensorProto, data: bytes | memoryview, file: BinaryIO, name: str) -> None:

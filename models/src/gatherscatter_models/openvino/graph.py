@@ -5,24 +5,20 @@ OpenVINO reads the files. Nothing here runs in OpenVINO.
 
 from __future__ import annotations
 
-import atexit
 import os
 import re
-from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gatherscatter.processes import AnsweringProcess, NoAnswerError, answer_lines
+from gatherscatter.processes import NoAnswerError, answer_lines, limit_memory, shared_process
 from gatherscatter.text import one_line, quote, quote_if_needed
 from gatherscatter_models.interface import ModelError
 from gatherscatter_models.openvino import element_types
 
 CONSTANTS = ("Const", "Constant")
-READ_LIMIT = 60.0  # seconds
 READ_MEMORY = 1 << 30  # bytes beyond those of a model of no size
 _LONGEST = 300  # characters of a message of OpenVINO
 
@@ -82,7 +78,7 @@ def read_ir(path: str | os.PathLike[str]) -> Any:
         raise ModelError("it is not XML")  # OpenVINO would look for other formats
     _check_weights(file)
     try:
-        _reader().ask(os.fsencode(file.absolute()))
+        shared_process(__name__).ask(os.fsencode(file.absolute()))
         return openvino.Core().read_model(file)
     except NoAnswerError as error:
         raise ModelError(f"OpenVINO can't read it: {error}") from None
@@ -107,40 +103,19 @@ def _check_weights(file: Path) -> None:
         raise ModelError(f"{quote(weights.name)} is not a file of the model's folder")
 
 
-@cache
-def _reader() -> AnsweringProcess:
-    process = AnsweringProcess("gatherscatter_models.openvino.graph", time_limit=READ_LIMIT)
-    atexit.register(process.close)
-    return process
-
-
-if hasattr(os, "register_at_fork"):  # a forked process has its own
-    os.register_at_fork(after_in_child=_reader.cache_clear)
-
-
 def _try_to_read(path: bytes) -> bytes:
     """Read a file in OpenVINO. Raise the error of OpenVINO, shortened."""
     from gatherscatter_models.openvino.package import openvino
 
     file = Path(os.fsdecode(path))
-    _limit_memory(sum(each.stat().st_size for each in (file, file.with_suffix(".bin")) if each.exists()))
+    limit_memory(
+        READ_MEMORY + 20 * sum(each.stat().st_size for each in (file, file.with_suffix(".bin")) if each.exists())
+    )
     try:
         openvino.Core().read_model(file)
     except Exception as error:
         raise ModelError(shorten(error)) from None
     return b""
-
-
-def _limit_memory(size: int) -> None:
-    """Limit the memory of this process to what a model of this many bytes can need."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
-    with suppress(OSError, ValueError):
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-        limit = pages * resource.getpagesize() + READ_MEMORY + 20 * size
-        resource.setrlimit(resource.RLIMIT_AS, (limit, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
 
 def shorten(error: Exception) -> str:

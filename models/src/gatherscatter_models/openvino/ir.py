@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gatherscatter.errors import OpError
 from gatherscatter.text import one_line, quote, quote_if_needed
+from gatherscatter_models.findings.static_checks import check_sites
 from gatherscatter_models.interface import ModelError, TensorInfo
 from gatherscatter_models.openvino.graph import (
     CONSTANTS,
@@ -27,6 +28,7 @@ from gatherscatter_models.openvino.graph import (
 )
 from gatherscatter_models.openvino.inputs import Parameter, accept_inputs, read_parameter
 from gatherscatter_models.openvino.ir_call import LayerCall, bind
+from gatherscatter_models.openvino.ir_sites import find_sites
 
 Array = NDArray[Any]
 
@@ -77,6 +79,7 @@ class IrModel:
             OutputPort(i, 0): read_constant(layer) for i, layer in enumerate(self.layers) if layer.type in CONSTANTS
         }
         self.steps = _steps(self.layers, keep=set(self.results))
+        check_sites(find_sites(self.layers))
         self.inputs: tuple[TensorInfo, ...] = tuple(parameter.info for parameter in self.parameters)
         self.outputs: tuple[TensorInfo, ...] = _outputs(model)
         self.node_count: int = len(self.steps)

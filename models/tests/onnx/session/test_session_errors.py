@@ -27,7 +27,7 @@ from tests.support.session_graphs import (
     make_scatter_model,
 )
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 
 
 @pytest.mark.parametrize(

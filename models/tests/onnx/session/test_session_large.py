@@ -16,7 +16,7 @@ from gatherscatter_models.onnx.session import InferenceSession
 from tests.support.session_graphs import F32, list_moved
 
 pytestmark = pytest.mark.full
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 LARGE = (1 << 31) + (1 << 26)  # bytes: more than a message can have
 
 

@@ -57,7 +57,7 @@ def _time(run: Run) -> float:
 def _load_onnxruntime(model: Path, inputs: Arrays) -> Run:
     import onnxruntime  # type: ignore[import-untyped]
 
-    from gatherscatter_models.onnx.model import parse_onnx
+    from gatherscatter_models.onnx.reading import parse_onnx
 
     options = _options()
     if any(entry.domain == DOMAIN for entry in parse_onnx(model).opset_import):

@@ -24,7 +24,7 @@ from gatherscatter_models.doctor.onnx_nodes import OnnxSource
 from gatherscatter_models.findings.nodes import INDEX_ROLES, Key, collect_call_values
 from gatherscatter_models.interface import Model, ModelError, name_inputs
 from gatherscatter_models.onnx.graph import walk
-from gatherscatter_models.onnx.model import load_onnx
+from gatherscatter_models.onnx.running import load_onnx
 from gatherscatter_models.random_inputs import make_inputs
 
 RANDOM = ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli")
@@ -52,7 +52,10 @@ def prove(original: OnnxSource, rewritten: OnnxSource, given: Any | None, seed: 
     """Run both models with the inputs given and with random ones; ModelError if results differ or no run succeeds."""
     limits: Limits = {}
     source = OnnxSource(_fix_seeds(original.proto))
-    model, fixed = source.load(_make_limit_observer(source, limits)), load_onnx(_fix_seeds(rewritten.proto))
+    model, fixed = (
+        source.load(_make_limit_observer(source, limits)),
+        load_onnx(_fix_seeds(rewritten.proto), "reference"),
+    )
     named = {} if given is None else name_inputs(model.inputs, given)
     # In the model's order, because an IR gets its inputs by position.
     first = {info.name: named[info.name] for info in model.inputs} if named else {}

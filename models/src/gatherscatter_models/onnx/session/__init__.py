@@ -49,6 +49,9 @@ class InferenceSession(onnxruntime.InferenceSession):  # type: ignore[misc]
         The native library runs on the CPU.
     fuse : bool
         Whether a Gather and the scatter or sum after it run as one step, if nothing else reads the gathered rows.
+    move_all : bool
+        Whether the library also runs the gathers and scatters that ONNX Runtime runs well. Their errors are then those
+        of gatherscatter, with the position and the range of a bad index.
 
     Attributes
     ----------
@@ -90,12 +93,13 @@ class InferenceSession(onnxruntime.InferenceSession):  # type: ignore[misc]
         provider_options: Sequence[dict[Any, Any]] | None = None,
         *,
         fuse: bool = True,
+        move_all: bool = False,
         **others: Any,
     ) -> None:
         self._options = sess_options
         self._folder: str | None = None  # the folder of external data
         try:
-            content = self._rewrite(path_or_bytes, fuse)
+            content = self._rewrite(path_or_bytes, fuse, move_all)
         except Exception as error:  # a damaged model, or one that the onnx package can't read: ONNX Runtime decides
             self.plan = ModelPlan(notes=(f"ONNX Runtime runs the whole model: {one_line(error)}",))
             content = path_or_bytes
@@ -109,7 +113,7 @@ class InferenceSession(onnxruntime.InferenceSession):  # type: ignore[misc]
             super().__init__(content, self._options, providers, provider_options, **others)
         self._again = None
         if isinstance(path_or_bytes, str | os.PathLike) and self._model_bytes is not None:
-            self._again = partial(self._rewrite, path_or_bytes, fuse)
+            self._again = partial(self._rewrite, path_or_bytes, fuse, move_all)
             self._model_bytes = b""  # the bytes may be most of the memory
         for note in self.plan.notes:  # last, because ONNX Runtime may refuse the model with an error
             warnings.warn(note, stacklevel=2)
@@ -143,11 +147,11 @@ class InferenceSession(onnxruntime.InferenceSession):  # type: ignore[misc]
         if self._again is not None:
             self._model_bytes = b""
 
-    def _rewrite(self, source: _Source, fuse: bool) -> _Source:
+    def _rewrite(self, source: _Source, fuse: bool, move_all: bool) -> _Source:
         """Set the plan, and return the model with its nodes moved; the source itself if there is nothing to change."""
         model, path = self._read(source)
         threads = 0 if self._options is None else int(self._options.intra_op_num_threads)
-        self.plan = move_nodes(model, path, threads=threads, fuse=fuse)
+        self.plan = move_nodes(model, path, threads=threads, fuse=fuse, move_all=move_all)
         if not self.plan.moved and path.name != _TENSORS:
             return source
         content, self._folder = serialise(model, path)

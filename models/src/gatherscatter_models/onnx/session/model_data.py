@@ -9,8 +9,7 @@ from typing import NamedTuple
 import onnx
 
 from gatherscatter_models.onnx.graph import without_initializers
-from gatherscatter_models.onnx.model_files import external_tensors
-from gatherscatter_models.onnx.tensors import ExternalData, append_data, is_external, layout
+from gatherscatter_models.onnx.tensors import ExternalData, append_data, external_tensors, is_external, layout
 
 _MOST_BYTES = 2**31 - 2**26  # of all tensors in a message; the rest is for nodes
 _LEAST_BYTES = 1024  # of a tensor that is written to a file

@@ -14,7 +14,8 @@ import onnx
 from gatherscatter.specs import table
 from gatherscatter_models.interface import ModelError
 from gatherscatter_models.onnx.graph import expand_functions, node_label, one_line
-from gatherscatter_models.onnx.model import name_model_in_errors, opset_versions, read_onnx, tensor_info
+from gatherscatter_models.onnx.reading import name_model_in_errors, opset_versions, read_onnx, tensor_info
+from gatherscatter_models.onnx.running import require_engine
 from gatherscatter_models.onnx.scopes import Scope
 from gatherscatter_models.onnx.value_info import is_constant, read_declared
 from gatherscatter_models.openvino import element_types
@@ -49,7 +50,9 @@ def _convert(model: Path | onnx.ModelProto, indices: str) -> IRWriter:
 
 def _read(model: Path | onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
     """Return the model, checked as for a run and with functions expanded, and its initializers."""
-    proto, constants = read_onnx(model)
+    checked = read_onnx(model)
+    require_engine(checked)
+    proto, constants, _ = checked
     return (expand_functions(proto) if proto.functions else proto), constants
 
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter import _core
 from gatherscatter.arrays.convert import element_type
-from gatherscatter.specs.calls import GENERIC_REDUCTIONS
+from gatherscatter.specs.calls import GENERIC_REDUCTIONS, check_reduction
 from gatherscatter.specs.table import OpVersion
 from gatherscatter_models.interface import ModelError
 
@@ -63,8 +62,9 @@ def check_types(row: OpVersion, dtypes: Sequence[np.dtype[Any]], reduction: str)
             raise ModelError(f"{row.name} does not take {known.name} of type {element_type(dtype)} here")
         if known.kind == "indices" and element_type(dtype) not in row.index_types:
             raise ModelError(f"{row.name} does not take {element_type(dtype)} as {known.name}")
-    if reduction != "none" and not _core.supports(data, GENERIC_REDUCTIONS.get(reduction, reduction)):
-        raise ModelError(f"{row.name} has no reduction {reduction!r} of {element_type(data)}")
+    if reduction != "none" and element_type(data) == "string":
+        raise ModelError(f"{row.name} has no reduction {reduction!r} of strings")
+    check_reduction(row, GENERIC_REDUCTIONS.get(reduction, reduction), data)
 
 
 def check_knowledge(indices: str) -> str:
