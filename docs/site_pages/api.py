@@ -53,7 +53,14 @@ PAGES = (
         "settings",
         "Threads and memory",
         "",
-        functions=("num_threads", "set_num_threads", "pool_limit", "set_pool_limit", "pool_size"),
+        functions=(
+            "num_threads",
+            "set_num_threads",
+            "register_threadpoolctl",
+            "pool_limit",
+            "set_pool_limit",
+            "pool_size",
+        ),
     ),
     Page(
         "errors",
@@ -72,9 +79,9 @@ PAGES = (
     Page(
         "models",
         "Model files",
-        "[Published models](../models.md), [ONNX](../onnx.md) and [OpenVINO](../openvino.md) have examples.",
-        functions=("run", "models.load"),
-        classes=("model_interface.Model",),
+        "[Run models](../models.md), [ONNX](../onnx.md) and [OpenVINO](../openvino.md) have examples.",
+        modules=("gatherscatter_models.loading", "gatherscatter_models.interface"),
+        needs=("gatherscatter_models",),
     ),
     Page(
         "onnx-session",

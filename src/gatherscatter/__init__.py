@@ -1,21 +1,8 @@
 """The gather and scatter operators of ONNX and OpenVINO: exact, deterministic and fast."""
-# ruff: noqa: E402
 
-import signal
 import sys
-from itertools import pairwise
-from pathlib import Path
 
-_SCRIPTS = ("gatherscatter", "gatherscatter.exe")
-
-# In the command line, Ctrl-C ends the process without a traceback until a command runs (gatherscatter.cli.group). The
-# imports below take the first part of that time.
-_is_module = sys.argv[:1] == ["-m"] and ("-m", "gatherscatter") in pairwise(sys.orig_argv)
-_is_script = sys.argv[:1] in [[word] for word in sys.orig_argv] and Path(sys.argv[0]).name in _SCRIPTS
-if (_is_module or _is_script) and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-from gatherscatter import _threadpoolctl, microsoft, onnx, openvino
+from gatherscatter import microsoft, onnx, openvino
 from gatherscatter._core import (
     gather,
     gather_elements,
@@ -36,12 +23,20 @@ from gatherscatter.functions.prepare import Prepared, prepare
 from gatherscatter.functions.statistics.aggregate import aggregate
 from gatherscatter.functions.tensor_scatter import tensor_scatter
 from gatherscatter.lazy_modules import attach
-from gatherscatter.settings import num_threads, pool_limit, pool_size, set_num_threads, set_pool_limit
+from gatherscatter.settings import (
+    num_threads,
+    pool_limit,
+    pool_size,
+    register_threadpoolctl,
+    set_num_threads,
+    set_pool_limit,
+)
 from gatherscatter.specs.table import OpVersion, op, ops
 
 __version__ = "0.1.0"
 
-_threadpoolctl.install()
+if "threadpoolctl" in sys.modules:
+    register_threadpoolctl()
 
 __all__ = [
     "CallPlan",
@@ -73,6 +68,7 @@ __all__ = [
     "pool_limit",
     "pool_size",
     "prepare",
+    "register_threadpoolctl",
     "scatter_elements",
     "scatter_nd",
     "scatter_update",

@@ -10,6 +10,7 @@ import sys
 
 from gatherscatter import _core
 from gatherscatter.errors import integer_fault, make_error, threads_fault
+from gatherscatter.extras import require
 
 
 def num_threads() -> int:
@@ -108,3 +109,42 @@ def _read_integer(function: str, name: str, value: object) -> int:
         return min(operator.index(value), sys.maxsize)  # type: ignore[arg-type]
     except TypeError:
         integer_fault(function, name, value)
+
+
+def register_threadpoolctl() -> None:
+    """Let threadpoolctl set the number of threads, as ``threadpool_limits(limits=1)`` does for other libraries.
+
+    An import of gatherscatter does this if threadpoolctl was imported before. Call it if you import threadpoolctl
+    later.
+
+    Raises
+    ------
+    ImportError
+        threadpoolctl 3.2 or newer is not installed.
+
+    >>> import gatherscatter as gs
+    >>> gs.register_threadpoolctl()
+    >>> from threadpoolctl import threadpool_limits
+    >>> with threadpool_limits(limits=1):
+    ...     gs.num_threads()
+    1
+    """
+    with require("threadpoolctl", text="register_threadpoolctl needs threadpoolctl", install="threadpoolctl"):
+        import threadpoolctl
+
+    class Controller(threadpoolctl.LibController):  # type: ignore[misc]
+        user_api = "gatherscatter"
+        internal_api = "gatherscatter"
+        filename_prefixes = ("_core.",)
+        check_symbols = ("gatherscatter_num_threads",)
+
+        def get_num_threads(self) -> int:
+            return _core.num_threads()
+
+        def set_num_threads(self, num_threads: int) -> None:
+            _core.set_num_threads(num_threads)
+
+        def get_version(self) -> None:
+            return None
+
+    threadpoolctl.register(Controller)

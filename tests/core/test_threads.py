@@ -229,10 +229,14 @@ def test_threads_of_one_call() -> None:
         gs.gather(data, indices, num_threads=1.5)
 
 
-@pytest.mark.parametrize("first", ["threadpoolctl", "gatherscatter"])
-def test_threadpoolctl_knows_our_threads(first: str) -> None:
+@pytest.mark.parametrize(
+    "imports",
+    ["import threadpoolctl, gatherscatter as gs", "import gatherscatter as gs\ngs.register_threadpoolctl()"],
+    ids=["before", "on request"],
+)
+def test_threadpoolctl_knows_our_threads(imports: str) -> None:
     code = f"""
-import {first}, gatherscatter as gs
+{imports}
 from threadpoolctl import threadpool_info, threadpool_limits
 gs.set_num_threads(4)
 with threadpool_limits(limits=1):

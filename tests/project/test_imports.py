@@ -39,6 +39,28 @@ def test_importing_the_package_imports_no_framework() -> None:
     assert loaded == "[]"
 
 
+OUTSIDE = """
+import sys
+import numpy, ml_dtypes, signal, warnings, atexit, threading, os
+def state():
+    handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
+    errors = (numpy.geterr(), numpy.get_printoptions())
+    hooks = (sys.excepthook, sys.unraisablehook, threading.excepthook, sys.displayhook, sys.getprofile())
+    threads = [thread.name for thread in threading.enumerate()]
+    paths = (list(sys.path), list(sys.meta_path), list(sys.path_hooks), dict(os.environ), os.getcwd())
+    return handlers, errors, hooks, threads, paths, warnings.filters[:], atexit._ncallbacks()
+before = state()
+%s
+assert [one for one, other in zip(before, state()) if one != other] == []
+"""
+
+
+@pytest.mark.parametrize("imports", ["import gatherscatter", "import gatherscatter_models"])
+def test_an_import_changes_nothing_outside(imports: str) -> None:
+    done = subprocess.run([sys.executable, "-c", OUTSIDE % imports], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_spec_functions_need_no_framework() -> None:
     code = (
         "import sys, gatherscatter as gs\n"
