@@ -130,7 +130,7 @@ def register_threadpoolctl() -> None:
     1
     """
     with require("threadpoolctl", text="register_threadpoolctl needs threadpoolctl", install="threadpoolctl"):
-        import threadpoolctl
+        import threadpoolctl  # type: ignore[import-untyped]
 
     class Controller(threadpoolctl.LibController):  # type: ignore[misc]
         user_api = "gatherscatter"
