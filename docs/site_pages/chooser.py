@@ -77,6 +77,12 @@ def _page() -> Iterator[str]:
         "You can write an index as in NumPy: [`gs.at(x)[i, j].add(v)`](indexing.md). If you know the function of "
         "another library, see [Equivalents in other libraries](known-as.md)."
     )
+    yield (
+        "These functions are in the package `gatherscatter`. Two packages of the same repository build on it:\n\n"
+        "- `gatherscatter-models` runs, converts, checks and repairs [model files](models.md): "
+        "`pip install . ./models`.\n"
+        "- `gatherscatter-conformance` [tests other runtimes](conformance.md): `pip install . ./models ./conformance`."
+    )
     yield "## In words"
     for question in QUESTIONS:
         yield question.text
