@@ -11,16 +11,16 @@ import tracemalloc
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, numpy_helper
 
 from gatherscatter.tensor_files import TensorFileError, read_tensors, write_tensors
-from gatherscatter_models.interface import ModelError, TensorInfo
-from gatherscatter_models.onnx.inputs import check_input
+
+onnx = pytest.importorskip("onnx")
+TensorProto = onnx.TensorProto
 
 PLAIN = ("bool", "int8", "int64", "uint16", "float16", "float32", "float64", "complex64")
 NARROW = ("bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "int4", "uint4", "float4_e2m1fn")
@@ -101,24 +101,13 @@ def test_numpy_and_onnx_read_what_we_write_and_we_what_they_write(tmp_path: Path
     write_tensors(tmp_path / "x.npy", {"x": array.astype(ml_dtypes.bfloat16)})
     assert np.load(tmp_path / "x.npy").view(ml_dtypes.bfloat16).tolist() == array.tolist()
     write_tensors(tmp_path / "x.pb", {"x": array})
-    np.testing.assert_array_equal(numpy_helper.to_array(onnx.load_tensor(tmp_path / "x.pb")), array, strict=True)
+    np.testing.assert_array_equal(onnx.numpy_helper.to_array(onnx.load_tensor(tmp_path / "x.pb")), array, strict=True)
     np.savez_compressed(tmp_path / "y.npz", x=array, y=np.array(["a"]))
     np.testing.assert_array_equal(read_tensors(tmp_path / "y.npz")["x"], array, strict=True)
     np.save(tmp_path / "y.npy", array[::2])
     np.testing.assert_array_equal(read_tensors(tmp_path / "y.npy")["y"], array[::2], strict=True)
-    (tmp_path / "y.pb").write_bytes(numpy_helper.from_array(array, "y").SerializeToString())
+    (tmp_path / "y.pb").write_bytes(onnx.numpy_helper.from_array(array, "y").SerializeToString())
     np.testing.assert_array_equal(read_tensors(tmp_path / "y.pb")["y"], array, strict=True)
-
-
-def test_narrow_types_that_numpy_saved_are_taken_where_the_type_is_known(tmp_path: Path) -> None:
-    """np.save keeps the bytes of bfloat16 but not the name. The input of a model declares the type."""
-    np.save(tmp_path / "x.npy", np.array([1, 2], ml_dtypes.bfloat16))
-    raw = read_tensors(tmp_path / "x.npy")["x"]
-    assert raw.dtype == np.dtype("V2")
-    taken = check_input(TensorInfo("x", "bfloat16", (2,)), raw)
-    assert taken.tolist() == [1, 2]
-    with pytest.raises(ModelError, match="input 'x' must be float16; got void16"):
-        check_input(TensorInfo("x", "float16", (2,)), raw)
 
 
 def test_only_three_suffixes(tmp_path: Path) -> None:
@@ -272,7 +261,7 @@ def test_a_member_that_claims_more_than_it_can_unpack_to(tmp_path: Path) -> None
         (TensorProto(data_type=1, dims=[0, 1 << 62, 4]), "array is too big"),
     ],
 )
-def test_bad_pb(tmp_path: Path, tensor: TensorProto, reason: str) -> None:
+def test_bad_pb(tmp_path: Path, tensor: Any, reason: str) -> None:
     (tmp_path / "x.pb").write_bytes(tensor.SerializeToString())
     assert reason in refusal(tmp_path / "x.pb")
 

@@ -19,7 +19,9 @@ from onnx.reference import ReferenceEvaluator
 
 import gatherscatter as gs
 import gatherscatter_models as gm
+from gatherscatter.tensor_files import read_tensors
 from gatherscatter_models.interface import ModelError, TensorInfo, name_inputs
+from gatherscatter_models.onnx.inputs import check_input
 from gatherscatter_models.onnx.running import ReferenceModel, SessionModel, load_onnx
 from tests.support.onnx_graphs import function, graph, model, node, referring, scan_model
 from tests.support.recording import record_versions
@@ -152,6 +154,17 @@ def test_inputs_in_order() -> None:
     assert_same(run(made, list(inputs.values())), run(made, inputs))
     with pytest.raises(ModelError, match=r"the model has 3 inputs \(kinds, senders, receivers\), but got 1"):
         run(made, [inputs["kinds"]])
+
+
+def test_narrow_types_that_numpy_saved_are_taken_where_the_type_is_known(tmp_path: Path) -> None:
+    """np.save keeps the bytes of bfloat16 but not the name. The input of a model declares the type."""
+    np.save(tmp_path / "x.npy", np.array([1, 2], ml_dtypes.bfloat16))
+    raw = read_tensors(tmp_path / "x.npy")["x"]
+    assert raw.dtype == np.dtype("V2")
+    taken = check_input(TensorInfo("x", "bfloat16", (2,)), raw)
+    assert taken.tolist() == [1, 2]
+    with pytest.raises(ModelError, match="input 'x' must be float16; got void16"):
+        check_input(TensorInfo("x", "float16", (2,)), raw)
 
 
 def test_kv_cache_update() -> None:
