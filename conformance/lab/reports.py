@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gatherscatter.findings.catalog import Finding, load
+from gatherscatter_models.findings.catalog import Finding, load
 
 NOT_REPORTED = "not reported"
 
@@ -192,7 +192,7 @@ def errata() -> tuple[Erratum, ...]:
 
 
 def status(finding_id: str) -> str:
-    """Return in Markdown whether a finding is reported. Links are relative to the folder docs.
+    """Return in Markdown whether a finding is reported. Links are relative to a folder in docs.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def status(finding_id: str) -> str:
     Examples
     --------
     >>> status("onnxruntime-gather-strings")
-    'not reported, [text](../conformance/findings/reports/onnxruntime-gather-strings.txt)'
+    'not reported, [text](../../conformance/findings/reports/onnxruntime-gather-strings.txt)'
     """
     finding = next((finding for finding in load() if finding.id == finding_id), None)
     if finding is None:
@@ -220,7 +220,7 @@ def status(finding_id: str) -> str:
     report = next((report for report in reports() if report.id == finding_id), None)
     if report is None:
         return status_text(finding.url or NOT_REPORTED)
-    return f"{status_text(report.status)}, [text](../conformance/findings/reports/{finding_id}.txt)"
+    return f"{status_text(report.status)}, [text](../../conformance/findings/reports/{finding_id}.txt)"
 
 
 def status_text(status: str) -> str:

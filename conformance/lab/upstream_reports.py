@@ -2,8 +2,8 @@
 
 A finding has a report if we reproduced it and it reads or writes out-of-bounds memory, crashes the process or varies
 from run to run. Wrong results that occur in ordinary models also have a report. No finding without a report is more
-severe than one with a report. `gatherscatter.findings.catalog.EFFECTS` ranks the effects. Within an effect, the more
-common findings come first: those of ONNX models and of all types before those of one type or one setting.
+severe than one with a report. `gatherscatter_models.findings.catalog.EFFECTS` ranks the effects. Within an effect, the
+more common findings come first: those of ONNX models and of all types before those of one type or one setting.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from conformance.findings import reproducers
 from conformance.lab.reports import (
     Erratum,
     TextCorrection,
@@ -20,8 +21,8 @@ from conformance.lab.reports import (
     reports,
     status_text,
 )
-from gatherscatter.findings.catalog import CONDITIONS, EFFECTS, Finding
 from gatherscatter.text import markdown_table
+from gatherscatter_models.findings.catalog import CONDITIONS, EFFECTS, Finding
 
 COMMAND = "python -m conformance.lab.pages"
 CORRECTED = ("O1", "O22", "O26")  # rulings about sentences that onnx 1.23.2 has corrected
@@ -63,16 +64,16 @@ def pages(read_script: Callable[[str], str]) -> dict[str, str]:
 
 
 def read_script_in(folder: Path, id: str) -> str:
-    """Return the text of a script in ``conformance/findings/reports``, or of a reproducer in the folder above it.
+    """Return the text of a script in ``conformance/findings/reports``, or of the reproducer of a finding.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "one.py").write_text("print(1)")
-    ...     read_script_in(Path(folder), "one"), read_script_in(Path(folder, "reports"), "one")
-    ('print(1)', 'print(1)')
+    ...     read_script_in(Path(folder), "one"), read_script_in(Path(folder), "openvino-nan").splitlines()[2]
+    ('print(1)', 'import sys')
     """
     script = folder / f"{id}.py"
-    return (script if script.exists() else folder.parent / script.name).read_text(encoding="utf-8")
+    return script.read_text(encoding="utf-8") if script.exists() else reproducers.scripts()[id]
 
 
 def _overview() -> Iterator[str]:
@@ -87,7 +88,7 @@ def _overview() -> Iterator[str]:
         "These are the most severe findings of [docs/findings.md](../../../docs/findings.md). Faults that read or\n"
         "write out of bounds or crash the process go to the private channel of a project. NumPy accepts them in\n"
         'public: its security policy says of such faults "while such issues may be bugs, they are not security\n'
-        'issues". The scripts in conformance/findings/ show the same faults. Send the private reports before this\n'
+        'issues". The folder conformance/findings shows the same faults. Send the private reports before this\n'
         "repository becomes public.\n"
     )
     yield markdown_table(["report", "project", "effect", "channel", "status"], map(_report_row, reports()))

@@ -1,25 +1,25 @@
-"""All reproducers of findings run and show the results in the table. The page is generated from the table."""
+"""The reproducers of all findings run, and show the facts of the table."""
 
 from __future__ import annotations
 
-import os
+import importlib.util
 import re
-import subprocess
-import sys
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from gatherscatter.findings import catalog
-from gatherscatter.findings.catalog import Finding
-from gatherscatter.versions import OpVersion, ops
-from tests.support.paths import ROOT
+from conformance.findings import reproducers
+from gatherscatter.specs import OpVersion, ops
+from gatherscatter_models.findings import catalog
+from gatherscatter_models.findings.catalog import Finding
 
-SCRIPTS = ROOT / "conformance" / "findings"
 SEEN = [finding for finding in catalog.load() if finding.evidence == "run"]
 THREADS = [finding for finding in catalog.load() if finding.evidence == "thread"]
 DISTRIBUTIONS = {"onnx-reference": "onnx", "pytorch": "torch"}  # runtimes with a different package name
+KEYS = {"model", "opset", "call", "inputs", "prepare", "dynamic", "threads", "times", "processes"}
+KEYS |= {"error", "result", "departs", "expected", "show", "varies"}
 DEPARTS, AS_SPECIFIED, NOT_THIS_TIME = 0, 3, 4
 
 
@@ -38,16 +38,11 @@ def _rows(finding: Finding) -> list[OpVersion]:
 @pytest.mark.parametrize("finding", SEEN, ids=lambda finding: finding.id)
 def test_a_reproducer_shows_the_finding(finding: Finding, tmp_path: Path) -> None:
     release = _release(DISTRIBUTIONS.get(finding.runtime, finding.runtime))
-    if "import onnx." in (SCRIPTS / f"{finding.id}.py").read_text():
-        _release("onnx")
-    run = subprocess.run(
-        [sys.executable, str(SCRIPTS / f"{finding.id}.py")],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        cwd=tmp_path,  # core files are written here
-        env={**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONWARNINGS": "ignore"},
-    )
+    script = reproducers.scripts()[finding.id]
+    for package in re.findall(r"^(?:import|from) (\w+)", script, re.M):
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"{package} is not installed")
+    run = reproducers.run(script, tmp_path, 120)
     printed = run.stdout + run.stderr
     if run.returncode in (AS_SPECIFIED, NOT_THIS_TIME):  # another release, another processor, or a single processor
         pytest.skip(f"{finding.runtime} {release} does not depart here; seen with {finding.releases}\n{printed}")
@@ -56,8 +51,50 @@ def test_a_reproducer_shows_the_finding(finding: Finding, tmp_path: Path) -> Non
         assert line in run.stdout
 
 
-def test_every_script_has_a_row() -> None:
-    assert {path.stem for path in SCRIPTS.glob("*.py")} == {finding.id for finding in SEEN}
+def test_every_finding_that_we_saw_has_a_reproducer() -> None:
+    assert reproducers.scripts().keys() == {finding.id for finding in SEEN}
+
+
+def test_a_reproducer_is_a_plain_script() -> None:
+    for id, script in reproducers.scripts().items():
+        compile(script, id, "exec")
+        assert "gatherscatter" not in script
+
+
+def test_a_call_has_known_keys_and_one_criterion() -> None:
+    for id, call in reproducers.calls().items():
+        assert call.keys() <= KEYS, id
+        assert len(call.keys() & {"error", "result", "departs"}) == 1, id
+        assert "departs" not in call or "expected" in call, id
+
+
+@pytest.mark.parametrize(
+    ("call", "code", "observed"),
+    [
+        ({"call": "1 + 1", "result": "3"}, 0, "2"),
+        ({"call": "1 + 1", "result": "2"}, 3, "2"),
+        ({"call": "1 / 0", "result": "2"}, 0, "ZeroDivisionError: division by zero"),
+        ({"call": "1 + 1", "error": "sums are unknown"}, 0, "2"),
+        ({"call": "1 / 0", "error": "no number"}, 3, "ZeroDivisionError: division by zero"),
+        ({"call": "1 / 0", "expected": "2, or an error", "departs": "result == 3"}, 3, "ZeroDivisionError"),
+        ({"prepare": "x = iter('aab')", "call": "next(x)", "times": 3, "departs": "len(result) == 1"}, 4, "['a', 'b']"),
+        ({"prepare": "import os", "call": "os.abort()", "result": "1"}, 0, "process 1 of 2 ends with SIGABRT"),
+        ({"prepare": "import time", "call": "time.sleep(9)", "result": "1"}, 0, "no answer within 1 s"),
+        ({"prepare": "import sys", "call": "sys.exit(7)", "result": "1"}, 7, ""),
+    ],
+)
+def test_a_reproducer_decides(
+    call: dict[str, Any], code: int, observed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The finding is any one of NumPy. The calls that end or stop a process run in their own."""
+    monkeypatch.setattr(reproducers, "SECONDS", 1)
+    finding = next(finding for finding in SEEN if finding.runtime == "numpy")
+    call = {"expected": call.get("result", "")} | call | ({"varies": True} if "times" in call else {})
+    if "import" in call.get("prepare", ""):
+        call["processes"] = 2
+    run = reproducers.run(reproducers.make_script(finding, call), tmp_path)
+    assert run.returncode == code, run.stderr
+    assert f"observed  {observed}" in run.stdout or not observed
 
 
 def test_a_row_names_what_there_is() -> None:
