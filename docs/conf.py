@@ -9,12 +9,12 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent)]  # for site_pages, and for conformance.lab
 
 from site_pages import write  # noqa: E402
 from site_pages.docstrings import aliases, sections  # noqa: E402
 from site_pages.links import faults  # noqa: E402
-from site_pages.transforms import embed_pictures, fill_in, link_names  # noqa: E402
+from site_pages.transforms import embed_pictures, fill_in, link_findings, link_names  # noqa: E402
 
 import gatherscatter  # noqa: E402
 from gatherscatter.pages.palette import COLOURS  # noqa: E402
@@ -76,6 +76,7 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-docstring", sections, priority=400)
     app.connect("autodoc-process-signature", aliases)
     app.connect("doctree-read", link_names)
+    app.connect("doctree-read", link_findings)
     app.connect("doctree-read", fill_in)
     app.connect("doctree-read", embed_pictures, priority=400)
     app.connect("build-finished", check_links)

@@ -1,4 +1,7 @@
-"""Generate the results in docs/conformance.md: the run, the verdicts of each runtime, and departures by operator."""
+"""Generate the results: the verdicts of each runtime, and the departures by operator.
+
+docs/conformance.md has the verdicts of the runtimes. The page of the site, docs/conformance/results.md, has everything.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +17,52 @@ NO_DEPARTURES = ("allowed", "pass", "not asked")
 DEPARTURES = [verdict.name for verdict in VERDICTS if verdict.name not in NO_DEPARTURES]
 
 
+_MORE = """\
+The site of this documentation also counts the departures by operator, and the verdicts of recipes. Git does not keep
+that page. `python -m sphinx -W -E docs build/site` builds the site:
+
+```{toctree}
+:maxdepth: 1
+
+conformance/results
+```"""
+
+
 def make_section(results: Mapping[str, Any]) -> str:
-    """Return the text between the marks."""
-    return "\n\n".join(_paragraphs(results))
+    """Return the text between the marks of docs/conformance.md."""
+    return "\n\n".join((_describe_run(results, "conformance/"), _count_verdicts(results, _runtimes(results)), _MORE))
+
+
+def make_page(results: Mapping[str, Any]) -> str:
+    """Return the page of the site."""
+    return "\n\n".join(_paragraphs(results)) + "\n"
 
 
 def _paragraphs(results: Mapping[str, Any]) -> Iterator[str]:
-    yield (
-        f"Run on {results['created'][:10]} with corpus {results['corpus']} ({len(results['cases']):,} cases), on "
-        f"{results['machine']} with Python {results['python']}. The verdicts of all cases are in "
-        "[results.json](conformance/results.json)."
-    )
-    runtimes = [info for info in results["runtimes"] if not info["recipe"]]
+    yield "# Conformance: all results"
+    yield f"{_describe_run(results)} [Conformance](../conformance.md#verdicts) defines the verdicts."
+    runtimes = _runtimes(results)
     yield _count_verdicts(results, runtimes)
-    yield "Departures by operator. `39 of 466` means that the runtime departed in 39 of the 466 cases that it ran:"
+    yield "## Departures by operator"
+    yield "`39 of 466` means that the runtime departed in 39 of the 466 cases that it ran:"
     departing = [info for info in runtimes if _count_departures(results, info["name"])]
     yield markdown_table(("operator", *(f"`{info['name']}`" for info in departing)), _operator_rows(results, departing))
-    yield "**Recipes.** These libraries do not implement ONNX. A departure means that their definitions differ:"
+    yield "## Recipes"
+    yield "These libraries do not implement ONNX. A departure means that their definitions differ:"
     yield _count_verdicts(results, [info for info in results["runtimes"] if info["recipe"]])
+
+
+def _runtimes(results: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the runtimes that implement a specification."""
+    return [info for info in results["runtimes"] if not info["recipe"]]
+
+
+def _describe_run(results: Mapping[str, Any], folder: str = "") -> str:
+    return (
+        f"Run on {results['created'][:10]} with corpus {results['corpus']} ({len(results['cases']):,} cases), on "
+        f"{results['machine']} with Python {results['python']}. The verdicts of all cases are in "
+        f"[results.json]({folder}results.json)."
+    )
 
 
 def _count_verdicts(results: Mapping[str, Any], runtimes: list[dict[str, Any]]) -> str:

@@ -14,12 +14,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "lab"
 
-# The extras of each environment: those of gatherscatter, and those of gatherscatter-conformance. An environment is
-# named after its only runtime. "main" is for all others.
+# The extras of each environment: those of gatherscatter, gatherscatter-models and gatherscatter-conformance. An
+# environment is named after its only runtime. "main" is for all others.
 EXTRAS = {
-    "main": (("onnx", "onnxruntime", "openvino", "torch", "jax", "dask", "zarr"), ("tract",)),
-    "tensorflow": ((), ("tensorflow",)),  # each release is tied to releases of protobuf, numpy and ml_dtypes
-    "onnx2torch": ((), ("onnx2torch",)),  # needs torchvision, which is tied to one release of torch
+    "main": (("torch", "jax", "dask", "zarr"), ("openvino",), ("tract",)),
+    "tensorflow": ((), (), ("tensorflow",)),  # each release is tied to releases of protobuf, numpy and ml_dtypes
+    "onnx2torch": ((), (), ("onnx2torch",)),  # needs torchvision, which is tied to one release of torch
 }
 OTHERS = {"main": ("onnxscript",)}  # for reproducers about PyTorch's exporter
 
@@ -30,8 +30,8 @@ def interpreter_of(environment: str) -> Path:
 
 
 def make_environments() -> dict[str, Path]:
-    """Install both packages and missing runtimes, and return the interpreter of each environment."""
-    wheels = _build_wheel(ROOT, "library"), _build_wheel(ROOT / "conformance", "conformance")
+    """Install our packages and missing runtimes, and return the interpreter of each environment."""
+    wheels = [_build_wheel(ROOT / folder, folder or "library") for folder in ("", "models", "conformance")]
     for name, extras in EXTRAS.items():
         pip = [interpreter_of(name), "-m", "pip"]
         finished = FOLDER / name / "installed.txt"

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from conformance.lab.one_node_models import OneNodeModels
-from gatherscatter.findings.verdicts import Verdict
-from gatherscatter.model_interface import ModelError
 from gatherscatter_conformance import corpus
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.runtimes import NotAskedError
+from gatherscatter_models.findings.verdicts import Verdict
+from gatherscatter_models.interface import ModelError
 
 # The doctor's target for each runtime of the lab.
 TARGETS = {
@@ -85,6 +85,22 @@ def find_departures(results: Mapping[str, Any]) -> dict[str, dict[str, Departure
     return {
         target: {id: _departure(models, id, target, of_case) for id, of_case in sorted(cases.items())}
         for target, cases in verdicts.items()
+    }
+
+
+def count_departures(departures: Mapping[str, Mapping[str, Departure]]) -> dict[str, Any]:
+    """Return the number of cases of each finding, and the numbers of cases of each target."""
+    cases = Counter(id for found in departures.values() for each in found.values() for id in each.findings)
+    return {
+        "cases": dict(sorted(cases.items())),
+        "targets": {
+            target: {
+                "cases": len(found),
+                "unreadable": sum(each.is_unreadable for each in found.values()),
+                "not foreseen": sum(not each.is_foreseen for each in found.values()),
+            }
+            for target, found in departures.items()
+        },
     }
 
 

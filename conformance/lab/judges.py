@@ -13,13 +13,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gatherscatter import versions
-from gatherscatter.findings.conditions import COUNTED
-from gatherscatter.findings.nodes import Site, collect_call_values
-from gatherscatter.findings.verdicts import record_of
+from gatherscatter import specs
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.rules import RULES
 from gatherscatter_conformance.verdicts import SEVERITY
+from gatherscatter_models.findings.conditions import COUNTED
+from gatherscatter_models.findings.nodes import Site, collect_call_values
+from gatherscatter_models.findings.verdicts import record_of
 
 JUDGES = {
     "pytorch": "PyTorch",
@@ -55,7 +55,7 @@ class Explanation:
     types : tuple of str
         Element types of data. Empty: all types.
     condition : str
-        What the call must have: a key of `gatherscatter.findings.conditions.COUNTED`.
+        What the call must have: a key of `gatherscatter_models.findings.conditions.COUNTED`.
     why : str
         The behaviour of the judge.
     text, source : str
@@ -144,8 +144,8 @@ def _has(case: Case, condition: str) -> bool:
     """Whether the call of a case fulfils a condition."""
     if condition == "always":
         return True
-    row = versions.op(case.op)
-    defaults = {each.name: each.default for each in row.attributes if each.default is not versions.REQUIRED}
+    row = specs.op(case.op)
+    defaults = {each.name: each.default for each in row.attributes if each.default is not specs.REQUIRED}
     site = Site((), "", "", "", row, (), defaults | case.attributes)
     values = collect_call_values(site, case.inputs, case.attributes)
     return bool(record_of(values, calls=1, conditions=(condition,)).counts[condition])

@@ -10,14 +10,14 @@ from typing import Any
 
 import onnx
 
-from gatherscatter.doctor import Diagnosis, examine
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.runtimes.ours import Models
 from gatherscatter_conformance.runtimes.runtime import names_of
+from gatherscatter_models.doctor import Diagnosis, examine
 
 
 class OneNodeModels(Models):
-    """The models of the runtime ``gatherscatter-model``. `examine` replaces ``gs.run`` in its lines with the doctor."""
+    """The models of the runtime ``gatherscatter-model``. `examine` replaces ``gm.run`` in its lines with the doctor."""
 
     def examine(self, case: Case, *targets: str) -> Diagnosis:
         """Return the diagnosis of the model of a case with its inputs.
@@ -34,5 +34,5 @@ class OneNodeModels(Models):
         inputs = dict(zip(names_of(case), case.inputs, strict=False))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # Scatter-11 is deprecated, but runs
-            exec(self.source(case), {**self._globals, **inputs, "gs": SimpleNamespace(run=examine_instead)})
+            exec(self.source(case), {**self._globals, **inputs, "gm": SimpleNamespace(run=examine_instead)})
         return found[0]

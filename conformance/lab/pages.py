@@ -1,4 +1,7 @@
-"""Write the documentation pages that are generated from results and tables: ``python -m conformance.lab.pages``."""
+"""Write the pages in git that are generated from results and tables: ``python -m conformance.lab.pages``.
+
+The build of the site generates longer pages from the same results: docs/site_pages/lab.py.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ from pathlib import Path
 
 from conformance.lab import conformance_page, findings_page, rulings_page, upstream_reports
 from conformance.lab.environments import ROOT
-from conformance.lab.foreseen import find_departures
-from conformance.lab.results import read_results, read_verdicts
+from conformance.lab.foreseen import count_departures, find_departures
+from conformance.lab.results import collect_verdicts, read_results
 
 DOCS = ROOT / "docs"
 REPORTS = ROOT / "conformance" / "findings" / "reports"
@@ -18,12 +21,14 @@ BEGIN, END = "<!-- made by conformance.lab: begin -->", "<!-- made by conformanc
 def make_all() -> dict[Path, str]:
     """Return the files and their texts."""
     results = read_results()
+    counts = count_departures(find_departures(results))
     conformance, rulings = DOCS / "conformance.md", DOCS / "rulings.md"
     reports = upstream_reports.pages(partial(upstream_reports.read_script_in, REPORTS))
     return {
         conformance: replace_section(conformance.read_text(encoding="utf-8"), conformance_page.make_section(results)),
-        DOCS / "findings.md": findings_page.make_page(results, find_departures(results)),
-        rulings: rulings_page.rewrite(rulings.read_text(encoding="utf-8"), read_verdicts()),
+        DOCS / "findings.md": findings_page.make_page(results, counts),
+        findings_page.COUNTS: findings_page.format_counts(counts),
+        rulings: rulings_page.rewrite(rulings.read_text(encoding="utf-8"), collect_verdicts(results)),
         **{REPORTS / name: text for name, text in reports.items()},
     }
 

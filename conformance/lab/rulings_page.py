@@ -1,4 +1,7 @@
-"""Generate parts of docs/rulings.md: a column for each judge, and the section about disagreements."""
+"""Generate parts of docs/rulings.md: a column for each judge, and the section about them.
+
+The site has more pages: the disagreements of the judges, and the sentences of the specifications.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,6 @@ Verdicts = Mapping[str, Mapping[str, str]]
 """Verdicts by runtime, then by the id of a case."""
 
 TITLE = "## What the judges say"
-SENTENCES = "### The sentences"
 _TABLE = r"^\| id \| point \| ruling \|.*\n\|[-|]+\n(?:\| {letter}\d+ \|.*\n)+"
 _INTRODUCTION = """\
 Kernels, oracle and rulings have the same authors. If the authors misread a specification, all three could be wrong.
@@ -40,8 +42,29 @@ and for which the judge has a function. It may disagree in the tenth for another
 index. A dash means that the judge has no function, or was not asked.
 
 `conformance/lab/judges.toml` explains each disagreement with a sentence. The sentence comes from the specification, or
-from the judge's own documentation or messages if the judge has another rule. In the tables below, the last column names
-the [sentences of the specification](#the-sentences) that decide the cases of a row.
+from the judge's own documentation or messages if the judge has another rule. This table counts the cases:
+"""
+_PAGES = """\
+The site of this documentation has a page for each kind of disagreement, and a page with the sentences of the
+specifications. Git does not keep these pages. `python -m sphinx -W -E docs build/site` builds the site. The sentences
+are also in `conformance/src/gatherscatter_conformance/data/rules.toml`.
+
+```{{toctree}}
+:maxdepth: 1
+
+{pages}
+```
+"""
+_DISAGREEMENTS = """\
+{meaning}.
+
+[Rulings](../rulings.md#what-the-judges-say) says who the judges are. The last column names the [sentences of
+the specification](sentences.md) that decide the cases of a row.
+"""
+_SENTENCES = """\
+The table quotes the specifications on each point, with their source. It also has remarks of this project, such as "NaN
+is not mentioned". A number and a colon before a quote, such as `5:`, name the version. [Rulings](../rulings.md) lists
+the rulings.
 """
 _COLUMNS = {
     AGREES: "agrees",
@@ -116,8 +139,25 @@ def count_opinions(verdicts: Verdicts) -> dict[tuple[str, str], Opinions]:
 
 
 def section(verdicts: Verdicts) -> str:
-    """Return the section about the judges: totals, and all disagreements with their explanations."""
-    return "\n".join(_section(verdicts))
+    """Return the section about the judges, with the numbers of agreements and disagreements."""
+    judges = [judge for judge in JUDGES if judge in verdicts]
+    totals = {judge: Counter(column for _, column, _ in _classify(verdicts[judge], judge)) for judge in judges}
+    table = markdown_table(
+        ["judge", *_COLUMNS.values()],
+        ([JUDGES[judge], *(str(totals[judge][column]) for column in _COLUMNS)] for judge in judges),
+    )
+    pages = "\n".join(name.removesuffix(".md") for name, _ in site_pages(verdicts))
+    return f"{TITLE}\n\n{_INTRODUCTION}\n{table}\n\n{_PAGES.format(pages=pages)}"
+
+
+def site_pages(verdicts: Verdicts) -> Iterator[tuple[str, str]]:
+    """Yield the names and the texts of the pages of the site."""
+    tables = _disagreements(verdicts)
+    for group, meaning in GROUPS.items():
+        text = _DISAGREEMENTS.format(meaning=meaning[0].upper() + meaning[1:])
+        yield f"rulings/{group}.md", f"# Judges: {_COLUMNS[group]}\n\n{text}\n{tables[group]}\n"
+    table = markdown_table(["id", "text", "source"], ([id, rule.text, rule.source] for id, rule in RULES.items()))
+    yield "rulings/sentences.md", f"# Sentences of the specifications\n\n{_SENTENCES}\n{table}\n"
 
 
 def _rulings(letter: str, opinions: Mapping[tuple[str, str], Opinions], judges: list[str]) -> str:
@@ -127,43 +167,34 @@ def _rulings(letter: str, opinions: Mapping[tuple[str, str], Opinions], judges: 
     return markdown_table(["id", "point", "ruling", *(JUDGES[judge] for judge in judges)], rows)
 
 
-def _section(verdicts: Verdicts) -> Iterator[str]:
+def _classify(verdicts: Mapping[str, str], judge: str) -> Iterator[tuple[corpus.Case, str, Explanation | None]]:
+    """Yield each case with its column in the table of totals, and with the explanation of a disagreement."""
+    for id, verdict in verdicts.items():
+        case = corpus.case(id)
+        explanation = explain(judge, case, verdict)
+        column = explanation.group if explanation is not None else "unexplained" if disagrees(verdict) else verdict
+        yield case, column, explanation
+
+
+def _disagreements(verdicts: Verdicts) -> dict[str, str]:
+    """Return a table of the disagreements of each group."""
     judges = [judge for judge in JUDGES if judge in verdicts]
-    totals = {judge: Counter[str]() for judge in judges}
-    explained: Counter[tuple[Explanation, str]] = Counter()
+    explained: dict[Explanation, Counter[str]] = defaultdict(Counter)
     rules: dict[Explanation, set[str]] = defaultdict(set)
     for judge in judges:
-        for id, verdict in verdicts[judge].items():
-            case = corpus.case(id)
-            explanation = explain(judge, case, verdict)
+        for case, _, explanation in _classify(verdicts[judge], judge):
             if explanation is not None:
-                explained[explanation, judge] += 1
+                explained[explanation][JUDGES[judge]] += 1
                 rules[explanation] |= {rule for rule in case.rules if rule in RULES}
-            column = explanation.group if explanation is not None else "unexplained" if disagrees(verdict) else verdict
-            totals[judge][column] += 1
-    yield f"{TITLE}\n"
-    yield _INTRODUCTION
-    yield markdown_table(
-        ["judge", *_COLUMNS.values()],
-        ([JUDGES[judge], *(str(totals[judge][column]) for column in _COLUMNS)] for judge in judges),
-    )
-    for group, meaning in GROUPS.items():
-        yield f"\n### {_COLUMNS[group].capitalize()}\n"
-        yield f"{meaning[0].upper()}{meaning[1:]}.\n"
-        rows = ((each, {judge: explained[each, judge] for judge in judges if explained[each, judge]})
-                for each in explanations() if each.group == group)  # fmt: skip
-        yield markdown_table(
-            ["judge and cases", "behaviour", "the sentence that shows it", "specification"],
+    head = ["judge and cases", "behaviour", "the sentence that shows it", "specification"]
+    return {
+        group: markdown_table(
+            head,
             (
-                [", ".join(f"{JUDGES[judge]} {number}" for judge, number in numbers.items()), each.why,
+                [", ".join(f"{judge} {number}" for judge, number in explained[each].items()), each.why,
                  f"“{each.text}” ({each.source})", ", ".join(id for id in RULES if id in rules[each])]
-                for each, numbers in rows if numbers
+                for each in explanations() if each.group == group and each in explained
             ),
-        )  # fmt: skip
-    yield f"\n{SENTENCES}\n"
-    yield (
-        "The table quotes the specifications on each point, with their source. It also has remarks of this project, "
-        'such as "NaN is not mentioned". A number and a colon before a quote, such as `5:`, name the version.\n'
-    )
-    yield markdown_table(["id", "text", "source"], ([id, rule.text, rule.source] for id, rule in RULES.items()))
-    yield ""
+        )
+        for group in GROUPS
+    }  # fmt: skip

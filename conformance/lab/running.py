@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from conformance.findings import reproducers
 from conformance.lab import pages
 from conformance.lab.environments import EXTRAS, FOLDER, ROOT, interpreter_of, run_to_end
-from conformance.lab.results import publish_results
+from conformance.lab.publishing import publish_results
 from gatherscatter_conformance.report_files import read_json
 from gatherscatter_conformance.runtimes import NAMES
 
@@ -52,22 +52,20 @@ def run_reproducers() -> dict[str, str]:
     file = FOLDER / "reproducers.json"
     found: dict[str, str] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     with tempfile.TemporaryDirectory() as folder:  # for core files
-        for script in sorted((ROOT / "conformance" / "findings").glob("*.py")):
-            if script.stem not in found:
-                found[script.stem] = _run_reproducer(script, folder)
-                print(f"reproducer {script.stem}: {found[script.stem]}", flush=True)
+        for id, script in reproducers.scripts().items():
+            if id not in found:
+                found[id] = _run_reproducer(script, folder)
+                print(f"reproducer {id}: {found[id]}", flush=True)
                 file.write_text(json.dumps(found, indent=1), encoding="utf-8")
     return found
 
 
-def _run_reproducer(script: Path, folder: str) -> str:
-    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONWARNINGS": "ignore"}
-    command = [sys.executable, str(script)]
+def _run_reproducer(script: str, folder: str) -> str:
     try:
-        run = subprocess.run(command, capture_output=True, cwd=folder, env=environment, timeout=TIME_LIMIT)
+        code = reproducers.run(script, folder, TIME_LIMIT).returncode
     except subprocess.TimeoutExpired:
         return f"no end within {TIME_LIMIT:g} s"
-    return ENDINGS.get(run.returncode, f"failed with exit code {run.returncode}")
+    return ENDINGS.get(code, f"failed with exit code {code}")
 
 
 if __name__ == "__main__":

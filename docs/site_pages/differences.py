@@ -1,24 +1,23 @@
 """The page "Differences": the results of all engines for the same calls.
 
-They are in the published results, ``docs/conformance/results.json``.
+They are in the published results of `conformance.lab`.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from conformance.lab.results import FILE, read_file
 from gatherscatter.specs.table import op
 from gatherscatter.text import markdown_table
 from gatherscatter_conformance import runtimes
 from gatherscatter_conformance.case import Case
 from site_pages.topics import TOPICS
 
-FILE = Path(__file__).parents[1] / "conformance" / "results.json"
+__all__ = ["AN_ERROR", "ENGINES", "FILE", "RECIPES", "numbers", "pages", "wanted"]
 
 # Engines by their names in reports. Second runs of an engine (one thread, 64 bits) are not shown.
 ENGINES = {
@@ -40,7 +39,7 @@ AN_ERROR = "an error"
 
 def pages() -> Iterator[tuple[str, str]]:
     """The page."""
-    yield "differences.md", "\n\n".join(_page(json.loads(FILE.read_text(encoding="utf-8")))) + "\n"
+    yield "differences.md", "\n\n".join(_page(read_file())) + "\n"
 
 
 def _page(results: dict[str, Any]) -> Iterator[str]:

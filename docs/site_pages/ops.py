@@ -17,7 +17,7 @@ from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.rules import RULES
 from gatherscatter_models.findings import catalog
 from site_pages.drawings import batch_drawing, drawing
-from site_pages.markdown import plain, session, slug
+from site_pages.markdown import plain, session
 
 Rows = list[OpVersion]
 
@@ -288,18 +288,14 @@ def _departures(rows: Rows) -> str:
         return "No departure is known. [Differences](../differences.md) compares the results of runtimes."
     lines = [
         f"- **{' '.join((catalog.RUNTIMES[one.runtime], one.releases)).strip()}**: "
-        f"[{plain(one.title)}](../findings.md#{_anchor(one)}). {one.effect.capitalize()}. "
-        f"Condition: {catalog.CONDITIONS[one.condition]}."
-        + ("" if one.evidence == "run" else " Reported in a public thread.")
+        f"{plain(one.title)}. {one.effect.capitalize()}. "
+        f"Condition: {catalog.CONDITIONS[one.condition]}. "
+        + (f"`{one.id}`" if one.evidence == "run" else f"Reported in a [public thread]({one.url}).")
         for one in found
     ]
     text = (
         "`gatherscatter doctor` [looks for these](../doctor.md) in a model. [Differences](../differences.md) compares "
-        "the results of runtimes.\n\n"
+        "the results of runtimes. The id at the end of a line is that of a [finding](../findings.md). "
+        "`python -m conformance.findings ID` reproduces it.\n\n"
     )
     return text + "\n".join(lines)
-
-
-def _anchor(one: catalog.Finding) -> str:
-    """Where it stands in docs/findings.md: below a heading with its title, or in the table of public threads."""
-    return slug(f"{catalog.RUNTIMES[one.runtime]}: {one.title}") if one.evidence == "run" else "from-public-threads"

@@ -19,6 +19,7 @@ from gatherscatter.explaining.examples import pictures
 from gatherscatter.explaining.playground.texts import presets, read_call
 from gatherscatter.explaining.svg import stacked_svg, svg
 from gatherscatter.specs.table import OpVersion, op
+from gatherscatter_models.findings.catalog import load
 from site_pages.chooser import drawing
 from site_pages.markdown import CHOOSER, PRESETS
 
@@ -48,6 +49,20 @@ def link_names(app: Any, page: nodes.document) -> None:
             link = addnodes.pending_xref("", literal.deepcopy(), refexplicit=True, refwarn=False, **attributes)
             link["py:module"] = link["py:class"] = None
             literal.replace_self(link)
+
+
+def link_findings(app: Any, page: nodes.document) -> None:
+    """Make each id of a finding in code font a link to the finding.
+
+    A listener of ``doctree-read``.
+    """
+    ids = {finding.id for finding in load() if finding.evidence == "run"}
+    for literal in list(page.findall(nodes.literal)):
+        if (id := literal.astext()) in ids and not isinstance(literal.parent, nodes.reference | nodes.title):
+            attributes = {"refdomain": "std", "reftype": "ref", "reftarget": id, "refdoc": app.env.docname}
+            literal.replace_self(
+                addnodes.pending_xref("", literal.deepcopy(), refexplicit=True, refwarn=True, **attributes)
+            )
 
 
 def embed_pictures(app: Any, page: nodes.document) -> None:
