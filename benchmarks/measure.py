@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import gc
 import itertools
-import statistics
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import log
 from pathlib import Path
 from random import Random
@@ -18,13 +17,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.case import BenchCase, build
-from benchmarks.contenders import AGAIN, OURS
 from benchmarks.contenders.contender import Contender, TimedCall, find_calls
-from benchmarks.contenders.ours import Ours
-from benchmarks.intervals import Interval, paired_ratio
+from benchmarks.contenders.ours import PackageContender
 from benchmarks.reference import ModelReference, Reference, StatisticReference, make_reference
+from benchmarks.results import AGAIN, OURS, Effort, Timing, compare, shorten
 from benchmarks.workload import Workload
-from benchmarks.workloads import make_model_run
+from benchmarks.workloads import published_models
 
 LEAST_ROUNDS = 8  # fewer pairs can't give an interval of 99 %
 _CHECKS = 3  # runs of a way that are compared, to find races
@@ -38,36 +36,6 @@ _COLD = 3.0  # of the first run to later ones, at most
 _DROP_AT_ONCE = 2.0  # to the best peer: a peer that is slower in the check is not timed in rounds
 _DROP_LATER = 1.3  # to the best peer: a peer that is slower after the first rounds is no longer timed
 _FIRST_ROUNDS = 3
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How long to measure."""
-
-    rounds: int = 100  # at most
-    seconds: float = 2.0  # for the rounds of a workload; afterwards only the least number of rounds is completed
-    precision: float = 0.03  # of the ratio to the best peer (half the width of the interval) at which a workload ends
-
-
-@dataclass
-class Timing:
-    """The outcome of one contender for one workload."""
-
-    contender: str
-    state: str  # "ok", "wrong", "refused"
-    way: str = ""
-    note: str = ""
-    samples: list[float] = field(default_factory=list)  # seconds per call, one for each round
-
-    @property
-    def median(self) -> float:
-        """The median of the samples, in seconds."""
-        return statistics.median(self.samples)
-
-    @property
-    def best(self) -> float:
-        """The least of the samples, in seconds."""
-        return min(self.samples)
 
 
 @dataclass
@@ -86,13 +54,13 @@ class _Entry:
         return max(1, round(_SHORT / max(self.estimate, 1e-8)))
 
 
-def measure(workload: Workload, contenders: Sequence[Contender], effort: Effort, seed: int = 0) -> list[Timing]:
+def measure(workload: Workload, contenders: Sequence[Contender], effort: Effort) -> list[Timing]:
     """Build the workload, check every contender, and time those with correct results."""
-    case = _build(workload, seed)
+    case = _build(workload)
     reference = make_reference(case)
     entries: list[_Entry] = []
     if workload.given:  # other libraries do not take part
-        contenders = [contender for contender in contenders if isinstance(contender, Ours)]
+        contenders = [contender for contender in contenders if isinstance(contender, PackageContender)]
     for contender in contenders:  # gatherscatter is the first
         entries.append(_choose(contender, case, reference, _SLOW * entries[0].estimate if entries else float("inf")))
     del reference
@@ -105,16 +73,10 @@ def measure(workload: Workload, contenders: Sequence[Contender], effort: Effort,
     return [entry.timing for entry in entries]
 
 
-def _build(workload: Workload, seed: int) -> BenchCase:
+def _build(workload: Workload) -> BenchCase:
     if not workload.is_model:
-        return build(workload, seed)
-    return BenchCase(workload, np.empty(0), np.empty(0), None, run=make_model_run(workload, seed))
-
-
-def compare(timing: Timing, *ours: Timing) -> Interval | None:
-    """Return the ratio of a contender's time to the geometric mean of ``ours``, from pairs of the same round."""
-    own = zip(*(one.samples for one in ours if one.samples), strict=False)
-    return paired_ratio(timing.samples, [statistics.geometric_mean(times) for times in own])
+        return build(workload)
+    return BenchCase(workload, np.empty(0), np.empty(0), None, run=published_models.make_run(workload))
 
 
 def _choose(
@@ -123,7 +85,7 @@ def _choose(
     """Return the fastest correct way of a contender. Ways that take longer than ``slow`` have fewer runs."""
     entry = _Entry(contender, Timing(contender.name, "refused"))
     accept: Callable[[Any], bool] = reference.accepts
-    if entry.ours and reference.needs_same_bits and not isinstance(reference, StatisticReference):
+    if entry.ours and isinstance(reference, Reference):
         accept = reference.same_bits
     try:
         ways = dict(find_calls(contender, case))
@@ -142,7 +104,7 @@ def _choose(
             entry.timing.state, entry.timing.note = "wrong", f"{way}: {fault}"
         if not fault and seconds < entry.estimate:
             entry.call, entry.estimate = call, seconds
-            entry.timing.way, entry.timing.state, entry.timing.note = way, "ok", reference.difference
+            entry.timing.way, entry.timing.state, entry.timing.note = way, "ok", ""
     return entry
 
 
@@ -191,7 +153,7 @@ def _take_turns(entries: Sequence[_Entry], effort: Effort, seed: str) -> None:
     least = min((peer.estimate for peer in peers), default=0.0)
     for peer in peers:
         if peer.estimate > _DROP_AT_ONCE * least:
-            peer.timing.samples.append(_round_seconds(peer.estimate))
+            peer.timing.samples.append(shorten(peer.estimate))
     peers = [peer for peer in peers if not peer.timing.samples]
     start = perf_counter()
     for number in range(effort.rounds):
@@ -199,7 +161,7 @@ def _take_turns(entries: Sequence[_Entry], effort: Effort, seed: str) -> None:
             assert entry.call is not None
             entry.contender.prepare()
             _wait_until_idle()
-            entry.timing.samples.append(_round_seconds(_time(entry.call, entry.repeats)))
+            entry.timing.samples.append(shorten(_time(entry.call, entry.repeats)))
         if number + 1 == _FIRST_ROUNDS:
             best = min((peer.timing.best for peer in peers), default=0.0)
             peers = [peer for peer in peers if peer.timing.best <= _DROP_LATER * best]
@@ -246,11 +208,6 @@ def _is_any_running() -> bool:
             if task.name != own and (task / "stat").read_text().rpartition(")")[2].split()[0] == "R":
                 return True
     return False
-
-
-def _round_seconds(seconds: float) -> float:
-    """Round to five digits. No time is more precise, and files of results stay small."""
-    return float(f"{seconds:.5g}")
 
 
 def _first_line(error: BaseException) -> str:

@@ -3,41 +3,39 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from itertools import groupby
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.result_text import TEXT_COLUMNS, cells, headers, heading, interval_text, summary
+from benchmarks import report
 from benchmarks.results import Results, Row
 from gatherscatter.cli.tables import print_fitted
 from gatherscatter.cli.terminal import say
-from gatherscatter.progress import Bar
-from gatherscatter.text import seconds_text
+from gatherscatter.messages.text import seconds_text
+from gatherscatter.system.progress import Bar
 
 
 def show(results: Results, console: Console) -> None:
-    """Print the machine, one table for each group, and the summary."""
-    for line in heading(results):
-        say(line)
-    for group, rows in groupby(results.rows, key=lambda row: row.workload.group):
-        console.print()
-        console.print(group, style="bold")
-        print_fitted(console, _table(results, rows))
+    """Print the report. The summary is last, where it is visible."""
+    last = (report.spatter(results), report.behind(results), report.summary(results))
+    for section in (report.machine(results), *report.groups(results), *last):
+        if section:
+            _print_section(section, console)
+
+
+def _print_section(section: report.Section, console: Console) -> None:
+    console.print(section.title, style="bold")
+    for line in section.lines:
+        say(line.replace("**", ""))
+    if section.rows:
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+        for header in section.head:
+            table.add_column(header, justify="left" if header in report.TEXT_COLUMNS else "right")
+        for row in section.rows:
+            table.add_row(*row, style="red" if "behind" in row else None)
+        print_fitted(console, table)
     console.print()
-    for line in summary(results):
-        say(line)
-
-
-def _table(results: Results, rows: Iterable[Row]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
-    for header in headers(results):
-        table.add_column(header, justify="left" if header in TEXT_COLUMNS else "right")
-    for row in rows:
-        table.add_row(*cells(results, row), style="red" if results.verdict(row) == "behind" else None)
-    return table
 
 
 class StepProgress(Bar):
@@ -78,9 +76,9 @@ class BenchProgress(Bar):
 
 
 def _result(row: Row) -> str:
-    if not row.ours.samples:
-        return row.ours.state
-    ours = f"ours {seconds_text(row.ours.median)}"
-    if not row.best or not row.compared:
+    if row.ours is None:
+        return row.fault
+    ours = f"ours {seconds_text(row.ours)}"
+    if row.theirs is None:
         return ours
-    return f"{ours}, {row.best.contender} {seconds_text(row.best.median)}, ratio {interval_text(row.compared)}"
+    return f"{ours}, {row.peer} {seconds_text(row.theirs)}, ratio {report.interval_text(row.ratio)}"

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-import gatherscatter_models as gm
 from benchmarks.case import BenchCase
 from benchmarks.statistics import compute_statistic
-from benchmarks.workload import HALVES, LANES, TUPLES, row_view
-from gatherscatter.library_code.by_numpy import UFUNCS
+from benchmarks.workload import HALVES, LANES, TUPLES, ModelRun, row_view
+from gatherscatter.explaining.library_code.by_numpy import UFUNCS
 
 _STEP = 1 << 22
 _PIECE = 1 << 16
@@ -70,9 +69,6 @@ def follow_beams(case: BenchCase) -> np.ndarray:
 
 class Reference:
     """The expected result of a case, with reductions in row-major order of the updates."""
-
-    needs_same_bits = True  # in results of gatherscatter
-    difference = ""  # only models have one
 
     def __init__(self, case: BenchCase) -> None:
         self._case = case
@@ -168,9 +164,6 @@ class Reference:
 class StatisticReference:
     """The expected statistics, computed in float64. Groups without members are not compared."""
 
-    needs_same_bits = False
-    difference = ""
-
     def __init__(self, case: BenchCase) -> None:
         self.expected = compute_statistic(case)
         self._relative = 1e-4 if case.workload.dtype == "float32" else 1e-9
@@ -196,62 +189,30 @@ def make_options(threads: int) -> Any:
     return options
 
 
-def keep_all_results(model: bytes) -> bytes:
-    """Return the model with the result of every node as an output. Then no nodes run as one step."""
-    onnx: Any = import_module("onnx")
-    changed = onnx.shape_inference.infer_shapes(onnx.load_from_string(model), data_prop=True)
-    changed.graph.output.extend(changed.graph.value_info)
-    content: bytes = changed.SerializeToString()
-    return content
-
-
 class ModelReference:
-    """The expected outputs of a model.
+    """The outputs of a model in ONNX Runtime on one thread.
 
-    For a model that is loaded before the clock starts, they are those of separate nodes. The results of all contenders
-    must be bit-for-bit identical to them. For other models, they are those of ONNX Runtime on one thread. Dozens of
-    layers increase the rounding errors of another order of additions, so results may differ by a small tolerance.
+    Dozens of layers increase the rounding errors of another order of additions, so outputs may differ by a small
+    tolerance.
     """
 
-    def __init__(self, case: BenchCase) -> None:
-        source, inputs = case.model_run
-        self.needs_same_bits = case.workload.entry == "load"
-        self.difference = ""  # the largest one in the last checked outputs, and the largest value of that output
-        if isinstance(source, bytes):
-            self._expected = list(gm.run(keep_all_results(source), inputs).values())[:1]
-        else:
-            session = import_onnxruntime().InferenceSession(source, make_options(1))
-            self._expected = session.run(None, inputs)
-
-    def same_bits(self, outputs: Sequence[np.ndarray]) -> bool:
-        """Return whether the outputs are bit-for-bit identical to the expected ones."""
-        self.difference = "0"
-        return self._same_types(outputs) and all(
-            np.array_equal(_as_integers(one), _as_integers(other))
-            for one, other in zip(outputs, self._expected, strict=True)
-        )
+    def __init__(self, run: ModelRun) -> None:
+        session = import_onnxruntime().InferenceSession(run.source, make_options(1))
+        self._expected = session.run(None, run.inputs)
 
     def accepts(self, outputs: Sequence[np.ndarray]) -> bool:
-        """Return whether the outputs are right, and set ``difference``."""
-        if self.same_bits(outputs):
-            return True
-        if self.needs_same_bits or not self._same_types(outputs):
-            return False
-        pairs = list(zip(outputs, self._expected, strict=True))
-        sizes = [(np.abs(one - other).max(initial=0), np.abs(other).max(initial=0)) for one, other in pairs]
-        most, largest = max(sizes, key=lambda size: float(size[0] / (size[1] or 1)))
-        self.difference = f"{most:.0e} of {largest:.2g}".replace("e-0", "e-")
-        return all(np.allclose(one, other, _RELATIVE, _ABSOLUTE) for one, other in pairs)
-
-    def _same_types(self, outputs: Sequence[np.ndarray]) -> bool:
-        return [(one.shape, one.dtype) for one in outputs] == [(one.shape, one.dtype) for one in self._expected]
+        """Return whether the outputs are right."""
+        same_types = [(one.shape, one.dtype) for one in outputs] == [(one.shape, one.dtype) for one in self._expected]
+        return same_types and all(
+            np.allclose(one, other, _RELATIVE, _ABSOLUTE) for one, other in zip(outputs, self._expected, strict=True)
+        )
 
 
 def make_reference(case: BenchCase) -> Reference | ModelReference | StatisticReference:
     """Return the reference of an operator, of a statistic or of a model."""
-    if case.workload.is_statistic:
-        return StatisticReference(case)
-    return ModelReference(case) if case.workload.is_model else Reference(case)
+    if case.run:
+        return ModelReference(case.run)
+    return StatisticReference(case) if case.workload.is_statistic else Reference(case)
 
 
 def _epsilon(dtype: np.dtype) -> float:

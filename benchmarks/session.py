@@ -9,15 +9,15 @@ from typing import Any
 
 from benchmarks import commits
 from benchmarks.bound import compute_bound
-from benchmarks.contenders import AGAIN, PEERS, make_contenders
+from benchmarks.contenders import PEERS, make_contenders
 from benchmarks.contenders.contender import Contender
 from benchmarks.contenders.ours import Ours
 from benchmarks.limits import SIZES, measure_limits
-from benchmarks.measure import Effort, measure
-from benchmarks.results import Results, Row, RunPlan
+from benchmarks.measure import measure
+from benchmarks.results import AGAIN, Effort, Results, Row, RunPlan, make_row
 from benchmarks.workload import Workload
 from benchmarks.workloads import select_by_id
-from gatherscatter.machine import OthersClock, facts
+from gatherscatter.system.machine import OthersClock, facts
 
 QUICK = Effort(rounds=20, seconds=0.8, precision=0.05)
 _LEAST_LIMIT = 1 << 22  # bytes
@@ -30,7 +30,6 @@ def start(
     peers: Sequence[str] | None = None,
     threads: int | None = None,
     effort: Effort | None = None,
-    seed: int = 0,
     commit: str = "",
     report: Callable[[str], None] = lambda text: None,
 ) -> tuple[Results, list[Contender]]:
@@ -42,22 +41,21 @@ def start(
     peers : names of the peers; None: all that are installed
     threads : the number of threads of each contender; None: one per core
     effort : how long to measure
-    seed : the seed of the random arrays
     commit : the hash of an earlier commit of gatherscatter to compare with, instead of peers
     report : called with a text before each step
     """
     threads = threads or os.cpu_count() or 1
     effort = effort or Effort()
-    everybody = [] if commit else make_contenders(peers, threads, report, scaling=not workloads[0].is_model)
-    largest = max([_LEAST_LIMIT, *(one.data_bytes for one in workloads if not one.is_model)])
+    everybody = [] if commit else make_contenders(peers, threads, report)
+    largest = max(_LEAST_LIMIT, *(one.data_bytes for one in workloads))
     limits = measure_limits(threads, report, next((size for size in SIZES if size >= largest), SIZES[-1]))
     if commit:
         report(f"building commit {commit}")
         everybody = _load_with_commit(commit, threads)
     machine = facts({one.name: one.version() for one in everybody}, threads)
     names = tuple(one.name for one in everybody if one.name in PEERS)
-    ids = tuple(workload.id for workload in workloads)
-    return Results(RunPlan(ids, names, threads, effort, seed, commit), machine, limits), everybody
+    missing = [workload.id for workload in workloads]
+    return Results(RunPlan(names, threads, effort, commit), machine, limits, missing), everybody
 
 
 def resume(results: Results) -> list[Contender]:
@@ -72,8 +70,7 @@ def resume(results: Results) -> list[Contender]:
     if plan.commit:
         everybody = _load_with_commit(plan.commit, plan.threads)
     else:
-        scaling = not select_by_id(plan.workloads)[0].is_model
-        everybody = make_contenders(plan.peers, plan.threads, scaling=scaling)
+        everybody = make_contenders(plan.peers, plan.threads)
     now = facts({one.name: one.version() for one in everybody}, plan.threads)
     changed = [_change(name, results.machine.get(name), now[name]) for name in _MUST_AGREE]
     if differences := ", ".join(text for text in changed if text):
@@ -110,16 +107,15 @@ def measure_missing(
     report : called with a text before each step
     done : called with each finished row
     """
-    plan = results.plan
     try:
         for workload in select_by_id(results.missing):
             report(workload.id)
             others, begun = OthersClock(), perf_counter()
-            timings = measure(workload, everybody, plan.effort, plan.seed)
+            timings = measure(workload, everybody, results.plan.effort)
             commits.CURRENT.activate()
             seconds, load = perf_counter() - begun, others.cores()
-            row = Row(workload, timings, compute_bound(workload, results.limits), seconds, load)
-            results.rows.append(row)
+            row = make_row(workload, timings, compute_bound(workload, results.limits), seconds, load or 0.0)
+            results.add(row)
             done(row)
     finally:
         commits.CURRENT.activate()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import NamedTuple
@@ -32,14 +33,13 @@ def numpy_dtype(name: str) -> np.dtype:
 class Workload:
     """One row of the table. All sizes count elements."""
 
-    id: str
-    group: str
+    id: str  # group/name
     title: str
-    form: str
     data: Shape
     indices: Shape
     distribution: str = "uniform"
     parameter: float = 0.0  # of the distribution: Zipf's exponent, the length of a run
+    form: str = "gather"
     pattern: Shape = ()  # of the distribution "pattern"
     delta: int = 0
     dtype: str = "float32"
@@ -54,8 +54,7 @@ class Workload:
     prepared: bool = False  # results that depend only on the indices are computed before the call
     out: bool = False  # into an existing array: out= of a gather, out=data of a scatter
     # How our call enters: "" (an array function), "list" of indices, "at", "onnx", "openvino" or "torch" (with tensors,
-    # which other libraries convert). For a model: "session" (InferenceSession), "run" (gm.run) or "load" (a model that
-    # is loaded before the clock starts).
+    # which other libraries convert).
     entry: str = ""
     layout: str = "contiguous"  # or "strided" (every other column), "transposed", "expanded" (index with stride 0)
     # How our call gets its arrays, or "" (as they are). The peer converts them first, or makes the simplest other call
@@ -64,6 +63,11 @@ class Workload:
     bits: int = 0  # of a code of a block-quantized table; 0: data are no such table
     block_size: int = 0  # numbers of a row that share a scale
     huge: bool = False
+
+    @property
+    def group(self) -> str:
+        """The group of the row, which is the first part of its id."""
+        return self.id.partition("/")[0]
 
     @property
     def is_statistic(self) -> bool:
@@ -139,10 +143,22 @@ class Workload:
         return replace(self, data=data, indices=indices, window=min(self.window, size // 2), bags=min(self.bags, size))
 
 
-class ModelRun(NamedTuple):
-    """A model, as a file or as bytes, and its inputs by name."""
+# The common forms. ``put`` sets rows or elements.
+elements = partial(Workload, form="gather_elements")
+tuples = partial(Workload, form="gather_nd")
+put = partial(Workload, form="scatter_update")
+put_elements = partial(Workload, form="scatter_elements")
+put_tuples = partial(Workload, form="scatter_nd")
+add = partial(put, reduction="add")
+add_elements = partial(put_elements, reduction="add")
+add_tuples = partial(put_tuples, reduction="add")
+sum_rows = partial(Workload, form="gather_reduce", reduction="add")
 
-    source: Path | bytes
+
+class ModelRun(NamedTuple):
+    """The file of a model, and its inputs by name."""
+
+    source: Path
     inputs: dict[str, np.ndarray]
 
 

@@ -6,11 +6,9 @@ from collections.abc import Callable, Sequence
 
 from benchmarks.contenders.contender import Contender
 from benchmarks.contenders.ours import Ours
-from gatherscatter.extras import check_installed, find_missing
-from gatherscatter.lazy_modules import load_place
-
-OURS = "gatherscatter"
-AGAIN = f"{OURS}-again"  # the same again: differences between the two are noise
+from benchmarks.results import AGAIN, OURS, fewer_threads, name_on_threads
+from gatherscatter.system.extras import check_installed, find_missing
+from gatherscatter.system.lazy_modules import load_place
 
 # by name: the class of a peer, and the modules that it needs
 _PEERS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -33,31 +31,12 @@ _PEERS: dict[str, tuple[str, tuple[str, ...]]] = {
 PEERS = tuple(_PEERS)
 
 
-def name_on_threads(count: int) -> str:
-    """Return the name of gatherscatter as a contender with another number of threads."""
-    return f"{OURS}-{count}"
-
-
-def fewer_threads(threads: int) -> list[int]:
-    """Return the powers of two below a number of threads, for which the scaling is measured.
-
-    >>> fewer_threads(16), fewer_threads(2), fewer_threads(1)
-    ([1, 2, 4, 8], [1], [])
-    """
-    return [1 << power for power in range(threads.bit_length()) if 1 << power < threads]
-
-
 def make_contenders(
-    peers: Sequence[str] | None,
-    threads: int,
-    report: Callable[[str], None] = lambda text: None,
-    *,
-    scaling: bool = True,
+    peers: Sequence[str] | None, threads: int, report: Callable[[str], None] = lambda text: None
 ) -> list[Contender]:
     """Return gatherscatter twice, gatherscatter on fewer threads, and the peers: those named, or all installed ones.
 
-    ``report`` is called with the installed peers that cannot be imported. Without ``scaling``, there is no
-    gatherscatter on fewer threads.
+    ``report`` is called with the installed peers that cannot be imported.
 
     Raises
     ------
@@ -71,8 +50,7 @@ def make_contenders(
             raise ValueError(f"{name!r} is not a peer. Choose from {', '.join(_PEERS)}")
         check_installed(f"peer {name}", _PEERS[name][1])
     mine: list[Contender] = [Ours(threads), Ours(threads, name=AGAIN)]
-    if scaling:
-        mine += [Ours(count, name=name_on_threads(count)) for count in fewer_threads(threads)]
+    mine += [Ours(count, name=name_on_threads(count)) for count in fewer_threads(threads)]
     if peers is not None:
         return mine + [_make(name, threads) for name in dict.fromkeys(peers)]
     for name, (_, modules) in _PEERS.items():

@@ -4,35 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
 from benchmarks.case import BenchCase
-from benchmarks.contenders.contender import TimedCall
+from benchmarks.contenders.contender import Contender, TimedCall
 
 _NAMES = {"len": "count"}
 
 
-class FloxContender:
+class FloxContender(Contender):
     """Groups along the last axis. The number of groups is given."""
 
     name = "flox"
 
     def __init__(self, threads: int) -> None:
         self._flox: Any = import_module("flox")
-
-    def version(self) -> str:
-        """The version of flox."""
-        return version("flox")
-
-    def prepare(self) -> None:
-        """Nothing to do."""
-
-    def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
-        """Return nothing, because it has no gathers and scatters."""
-        return {}
 
     def statistic_calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
         """Return a call for each engine."""

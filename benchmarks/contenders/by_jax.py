@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.case import BenchCase
-from benchmarks.contenders.contender import TimedCall
+from benchmarks.contenders.contender import Contender, TimedCall
 from benchmarks.workload import LANES, TUPLES, row_view
-from gatherscatter.library_code.by_jax import METHODS
+from gatherscatter.explaining.library_code.by_jax import METHODS
 
 
-class JaxContender:
+class JaxContender(Contender):
     """Indexing and ``.at[]`` under ``jit``, in the default mode and with a promise that indices are in bounds."""
 
     name = "jax"
@@ -26,13 +26,6 @@ class JaxContender:
         self._jax: Any = import_module("jax")
         self._jax.config.update("jax_enable_x64", True)  # otherwise int64 and float64 are reduced to 32 bits
         self._jnp: Any = import_module("jax.numpy")
-
-    def version(self) -> str:
-        """JAX's version."""
-        return str(self._jax.__version__)
-
-    def prepare(self) -> None:
-        """Nothing to do."""
 
     def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
         """Return two modes. In-place scatters donate data."""

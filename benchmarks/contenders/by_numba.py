@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.case import BenchCase, GroupedMembers
-from benchmarks.contenders.contender import TimedCall, make_copying_call, make_in_place_call
+from benchmarks.contenders.contender import Contender, TimedCall, make_copying_call, make_in_place_call
 from benchmarks.workload import HALVES, LANES, TUPLES, Shape, Workload, row_view
 
 _SMALL = 10_000  # elements; fewer are not worth threads
@@ -27,7 +27,7 @@ _COMBINE: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-class NumbaContender:
+class NumbaContender(Contender):
     """A serial loop, and one with ``prange``.
 
     Numba counts negative indices from the end and does not check indices. Two threads that add to the same element
@@ -40,10 +40,6 @@ class NumbaContender:
         self._numba: Any = import_module("numba")
         self._threads = min(threads, self._numba.config.NUMBA_NUM_THREADS)
         self._compiled: dict[tuple[str, str, bool], Any] = {}
-
-    def version(self) -> str:
-        """Numba's version."""
-        return str(self._numba.__version__)
 
     def prepare(self) -> None:
         """Set the number of threads."""

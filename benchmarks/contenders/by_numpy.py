@@ -8,27 +8,17 @@ from typing import Any
 import numpy as np
 
 from benchmarks.case import BenchCase
-from benchmarks.contenders.contender import TimedCall, make_copying_call, make_in_place_call
+from benchmarks.contenders.contender import Contender, TimedCall, make_copying_call, make_in_place_call
 from benchmarks.quantized import QuantizedTable
 from benchmarks.reference import follow_beams
 from benchmarks.workload import LANES, row_view
-from gatherscatter.library_code.by_numpy import UFUNCS
+from gatherscatter.explaining.library_code.by_numpy import UFUNCS
 
 
-class NumpyContender:
+class NumpyContender(Contender):
     """take, take_along_axis, fancy indexing, ufunc.at, bincount, sort and reduceat."""
 
     name = "numpy"
-
-    def __init__(self, threads: int) -> None:
-        pass
-
-    def version(self) -> str:
-        """NumPy's version."""
-        return np.__version__
-
-    def prepare(self) -> None:
-        """Nothing to do."""
 
     def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
         """Return all recipes that fit."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
 from benchmarks.case import BenchCase
-from benchmarks.contenders.contender import TimedCall, make_in_place_call
+from benchmarks.contenders.contender import Contender, TimedCall, make_in_place_call
 from benchmarks.workload import HALVES, row_view
 
 # reduction: (numpy-groupies' name, its neutral element, how the result joins data)
@@ -24,20 +23,13 @@ _FUNCTIONS: dict[str, tuple[str, float, np.ufunc]] = {
 }
 
 
-class NumpyGroupiesContender:
+class NumpyGroupiesContender(Contender):
     """``aggregate``, with Numba if it is installed, otherwise with NumPy."""
 
     name = "numpy-groupies"
 
     def __init__(self, threads: int) -> None:
         self._groupies: Any = import_module("numpy_groupies")
-
-    def version(self) -> str:
-        """The version of numpy-groupies."""
-        return version("numpy-groupies")
-
-    def prepare(self) -> None:
-        """Nothing to do."""
 
     def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
         """Return reductions of whole rows or single elements along the first axes."""

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from benchmarks.case import BenchCase
-from benchmarks.contenders.contender import TimedCall
+from benchmarks.contenders.contender import Contender, TimedCall
 from benchmarks.quantized import QuantizedTable
 from benchmarks.reference import import_onnxruntime, make_options
-from benchmarks.workload import Workload
+from benchmarks.workload import ModelRun, Workload
 
 _OPSETS = {"tensor_scatter": 24}
 
 
-class OnnxRuntimeContender:
+class OnnxRuntimeContender(Contender):
     """Sessions with the default number of threads, one per core."""
 
     name = "onnxruntime"
@@ -32,16 +32,11 @@ class OnnxRuntimeContender:
             self._threads = 1
 
     def version(self) -> str:
-        """ONNX Runtime's version."""
+        """Return the version of ONNX Runtime, which is in several distributions."""
         return str(self._ort.__version__)
-
-    def prepare(self) -> None:
-        """Nothing to do."""
 
     def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
         """Return ``session.run``, or for ``out`` an output bound to existing memory."""
-        if case.workload.is_model:
-            return self._run_model(case)
         node = self._node(case.workload)
         if node is None or case.data.dtype.name == "bfloat16" or (case.workload.out and not case.workload.is_gather):
             return {}
@@ -77,12 +72,10 @@ class OnnxRuntimeContender:
         session = self._open(self._make_model(given, [node], table.scales.dtype, {"com.microsoft": 1, "": 18}))
         return {"run": TimedCall(lambda: session.run(None, given)[0])}
 
-    def _run_model(self, case: BenchCase) -> Mapping[str, TimedCall]:
-        if case.workload.entry == "load":
-            return {}  # one step is compared with two steps of gatherscatter
-        source, inputs = case.model_run
-        session = self._open(source)
-        return {"run": TimedCall(lambda: session.run(None, inputs), list)}
+    def model_calls(self, case: BenchCase, run: ModelRun) -> Mapping[str, TimedCall]:
+        """Return ``session.run``."""
+        session = self._open(run.source)
+        return {"run": TimedCall(lambda: session.run(None, run.inputs), list)}
 
     def _bind_output(self, case: BenchCase, session: Any, given: dict[str, np.ndarray]) -> TimedCall:
         binding = session.io_binding()

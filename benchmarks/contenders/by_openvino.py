@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks.case import BenchCase
-from benchmarks.contenders.contender import TimedCall
+from benchmarks.contenders.contender import Contender, TimedCall
 from benchmarks.workload import Workload
 
 _ELEMENTS = {"none": "none", "add": "sum", "mul": "prod", "min": "min", "max": "max", "mean": "mean"}
 _TUPLES = {"none": "none", "add": "sum", "sub": "sub", "mul": "prod", "min": "min", "max": "max"}
 
 
-class OpenVinoContender:
+class OpenVinoContender(Contender):
     """Inference requests of the CPU plugin, exact in float32."""
 
     name = "openvino"
@@ -30,13 +30,6 @@ class OpenVinoContender:
             "PERFORMANCE_HINT": "LATENCY",
             "INFERENCE_PRECISION_HINT": "f32",  # otherwise it may compute in bfloat16
         }
-
-    def version(self) -> str:
-        """OpenVINO's version."""
-        return str(self._ov.__version__).partition("-")[0]
-
-    def prepare(self) -> None:
-        """Nothing to do."""
 
     def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
         """Return an inference request. With ``out``, its own output is shared. Otherwise the output is copied."""

@@ -9,28 +9,17 @@ from typing import Any
 import numpy as np
 
 from benchmarks.case import BenchCase
-from benchmarks.contenders.contender import TimedCall
+from benchmarks.contenders.contender import Contender, TimedCall
 from benchmarks.statistics import RUNNING, spread_results
 
 
-class PandasContender:
+class PandasContender(Contender):
     """Groups by integers, which it sorts. Its functions skip NaN."""
 
     name = "pandas"
 
     def __init__(self, threads: int) -> None:
         self._pandas: Any = import_module("pandas")
-
-    def version(self) -> str:
-        """The version of pandas."""
-        return str(self._pandas.__version__)
-
-    def prepare(self) -> None:
-        """Nothing to do."""
-
-    def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
-        """Return nothing, because it has no gathers and scatters."""
-        return {}
 
     def statistic_calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
         """Return the function of the same name."""

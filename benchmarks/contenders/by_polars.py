@@ -9,30 +9,19 @@ from typing import Any
 import numpy as np
 
 from benchmarks.case import BenchCase
-from benchmarks.contenders.contender import TimedCall
+from benchmarks.contenders.contender import Contender, TimedCall
 from benchmarks.statistics import spread_results
 
 _METHODS = {"len": "len", "argmax": None, "cumsum": None}
 
 
-class PolarsContender:
+class PolarsContender(Contender):
     """An expression for each group. Groups come in any order."""
 
     name = "polars"
 
     def __init__(self, threads: int) -> None:
         self._polars: Any = import_module("polars")
-
-    def version(self) -> str:
-        """The version of polars."""
-        return str(self._polars.__version__)
-
-    def prepare(self) -> None:
-        """Nothing to do."""
-
-    def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
-        """Return nothing, because it has no gathers and scatters of arrays."""
-        return {}
 
     def statistic_calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
         """Return an aggregation of one column or of all columns of a table."""

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.case import BenchCase
-from benchmarks.contenders.contender import TimedCall
+from benchmarks.contenders.contender import Contender, TimedCall
 
 _NUMBERS = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
 
-class PyArrowContender:
+class PyArrowContender(Contender):
     """``pyarrow.compute.take`` with its check of indices. It uses one thread."""
 
     name = "pyarrow"
@@ -23,13 +23,6 @@ class PyArrowContender:
     def __init__(self, threads: int) -> None:
         self._arrow: Any = import_module("pyarrow")
         self._compute: Any = import_module("pyarrow.compute")
-
-    def version(self) -> str:
-        """pyarrow's version."""
-        return str(self._arrow.__version__)
-
-    def prepare(self) -> None:
-        """Nothing to do."""
 
     def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
         """Return gathers along the first axis into a new array. Rows are copied as bytes."""

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.case import BenchCase
-from benchmarks.contenders.contender import TimedCall, make_in_place_call
+from benchmarks.contenders.contender import Contender, TimedCall, make_in_place_call
 from benchmarks.workload import HALVES
 
 
-class SciPyContender:
+class SciPyContender(Contender):
     """A matrix with a single one in each row selects rows. Its transpose adds them."""
 
     name = "scipy"
@@ -21,13 +21,6 @@ class SciPyContender:
     def __init__(self, threads: int) -> None:
         self._scipy: Any = import_module("scipy")
         self._sparse: Any = import_module("scipy.sparse")
-
-    def version(self) -> str:
-        """SciPy's version."""
-        return str(self._scipy.__version__)
-
-    def prepare(self) -> None:
-        """Nothing to do."""
 
     def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
         """Return products, for rows along the first axis and numbers of 4 bytes or more."""

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from benchmarks.case import BenchCase
-from benchmarks.contenders.contender import TimedCall
+from benchmarks.contenders.contender import Contender, TimedCall
 from benchmarks.quantized import QuantizedTable
 from benchmarks.workload import LANES, TUPLES, row_view
-from gatherscatter.library_code.by_pytorch import REDUCTIONS
+from gatherscatter.explaining.library_code.by_pytorch import REDUCTIONS
 
 Change = Callable[[Any], object]
 
 
-class TorchContender:
+class TorchContender(Contender):
     """index_select, gather, take, embedding; index_copy_, index_add_, index_put_, scatter_reduce_, ..."""
 
     name = "torch"
@@ -28,13 +28,6 @@ class TorchContender:
         self._torch.set_num_threads(threads)
         for message in ("index_reduce", "Sparse CSR tensor support", "Sparse invariant checks"):
             warnings.filterwarnings("ignore", message=message, category=UserWarning)
-
-    def version(self) -> str:
-        """PyTorch's version."""
-        return str(self._torch.__version__)
-
-    def prepare(self) -> None:
-        """Nothing to do."""
 
     def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
         """Return all ways. A trial shows which of them PyTorch refuses."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any, Protocol, runtime_checkable
+from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 
 from benchmarks.case import BenchCase
 from benchmarks.quantized import QuantizedTable
+from benchmarks.workload import ModelRun
 
 
 def _to_array(result: Any) -> np.ndarray:
@@ -31,43 +33,39 @@ class TimedCall:
     compiles: bool = False  # its first run compiles, and is not timed
 
 
-class Contender(Protocol):
+class Contender:
     """A library. Arrays are passed to it before the clock starts, without copying if the library can."""
 
-    name: str
+    name: str  # that of its distribution
+
+    def __init__(self, threads: int) -> None:
+        """Import the library, and set its number of threads."""
 
     def version(self) -> str:
-        """The version of the library."""
-        ...
-
-    def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
-        """Return all fair ways to do the workload, by name. Empty if the library has none."""
-        ...
+        """Return the version of the library."""
+        return version(self.name)
 
     def prepare(self) -> None:
         """Prepare a timed call. This is called before each one, while the clock is stopped."""
-        ...
 
-
-@runtime_checkable
-class TableContender(Protocol):
-    """A contender that gathers from quantized tables."""
-
-    def table_calls(self, case: BenchCase, table: QuantizedTable) -> Mapping[str, TimedCall]:
-        """Return all fair ways to do the workload from the codes, not from ``case.data``."""
-        ...
-
-
-@runtime_checkable
-class StatisticContender(Protocol):
-    """A contender that computes statistics of groups."""
+    def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
+        """Return all fair ways to do the workload, by name. Empty if the library has none."""
+        return {}
 
     def statistic_calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
         """Return all fair ways to compute the statistic ``reduction`` of ``case.new``, by the labels ``case.indices``.
 
         Results of groups have the shape of data. Groups without members can have any result.
         """
-        ...
+        return {}
+
+    def table_calls(self, case: BenchCase, table: QuantizedTable) -> Mapping[str, TimedCall]:
+        """Return all fair ways to do the workload from the codes of a quantized table, not from ``case.data``."""
+        return {}
+
+    def model_calls(self, case: BenchCase, run: ModelRun) -> Mapping[str, TimedCall]:
+        """Return all fair ways to run the model, which is loaded before the clock starts."""
+        return {}
 
 
 def find_calls(contender: Contender, case: BenchCase) -> Mapping[str, TimedCall]:
@@ -98,10 +96,10 @@ def _convert_tensors(call: TimedCall, case: BenchCase) -> TimedCall:
 
 def _find_calls(contender: Contender, case: BenchCase) -> Mapping[str, TimedCall]:
     if case.workload.is_statistic:
-        return contender.statistic_calls(case) if isinstance(contender, StatisticContender) else {}
-    if case.table is None:
-        return contender.calls(case)
-    return contender.table_calls(case, case.table) if isinstance(contender, TableContender) else {}
+        return contender.statistic_calls(case)
+    if case.run:
+        return contender.model_calls(case, case.run)
+    return contender.calls(case) if case.table is None else contender.table_calls(case, case.table)
 
 
 def make_in_place_call(case: BenchCase, change: Callable[[np.ndarray], object]) -> TimedCall:

@@ -11,24 +11,25 @@ import numpy as np
 import gatherscatter_models as gm
 from benchmarks.case import BenchCase
 from benchmarks.commits import CURRENT, Package
-from benchmarks.contenders.contender import TimedCall, make_in_place_call
+from benchmarks.contenders.contender import Contender, TimedCall, make_in_place_call
 from benchmarks.conversions import make_calls
 from benchmarks.quantized import QuantizedTable
-from benchmarks.reference import keep_all_results, make_options
-from benchmarks.workload import HALVES
-from gatherscatter.lazy_modules import load_place
+from benchmarks.reference import make_options
+from benchmarks.workload import HALVES, ModelRun
+from gatherscatter.system.lazy_modules import load_place
 
 
-class Ours:
-    """The array functions of this package on a number of threads."""
+class PackageContender(Contender):
+    """Functions of gatherscatter on a number of threads."""
 
-    def __init__(self, threads: int, name: str = "gatherscatter", package: Package = CURRENT) -> None:
-        self.name = name
+    name = "gatherscatter"
+
+    def __init__(self, threads: int, package: Package = CURRENT) -> None:
         self._threads = threads
         self._package = package
 
     def version(self) -> str:
-        """The version of this package."""
+        """Return the version of this package."""
         return str(self._package.gs.__version__)
 
     def prepare(self) -> None:
@@ -36,12 +37,18 @@ class Ours:
         self._package.activate()
         self._package.gs.set_num_threads(self._threads)
 
+
+class Ours(PackageContender):
+    """The function that a workload names."""
+
+    def __init__(self, threads: int, name: str = "gatherscatter", package: Package = CURRENT) -> None:
+        super().__init__(threads, package)
+        self.name = name
+
     def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
         """Return one way: the function named by the workload, or its prepared form."""
         self.prepare()
         workload = case.workload
-        if workload.is_model:  # models run with the package gatherscatter-models of this commit
-            return {workload.entry: _run_model(case, self._threads)} if self._package is CURRENT else {}
         if workload.given:
             return {workload.given: TimedCall(make_calls(self._package.gs, workload, case.arrays)[0])}
         if workload.entry == "torch" and (self._package is not CURRENT or find_spec("torch") is None):
@@ -87,6 +94,13 @@ class Ours:
         others = options | {"scales": scales, "zero_points": zeros, "offsets": case.bags, "weights": case.weights}
         how = case.workload.reduction
         return {"gather_reduce": TimedCall(lambda: gs.gather_reduce(codes, indices, reduction=how, **others))}
+
+    def model_calls(self, case: BenchCase, run: ModelRun) -> Mapping[str, TimedCall]:
+        """Return a call of `InferenceSession`, which is only in the package gatherscatter-models of this commit."""
+        if self._package is not CURRENT:
+            return {}
+        session = gm.onnx.InferenceSession(run.source, make_options(self._threads))
+        return {"InferenceSession": TimedCall(lambda: session.run(None, run.inputs), list)}
 
     def _enter(self, case: BenchCase) -> Callable[[], Any]:
         """Return a call that enters in another way than by the array function."""
@@ -164,13 +178,10 @@ class Ours:
         return lambda data, out: gs.scatter_update(data, indices, new, axis=axis, reduction=how, out=out)
 
 
-class ConvertFirst(Ours):
+class ConvertFirst(PackageContender):
     """Our call after a conversion of its arguments, or the simplest other call of ours for the same work."""
 
     name = "convert-first"
-
-    def __init__(self, threads: int) -> None:
-        super().__init__(threads, self.name)
 
     def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
         """Return the call for workloads that are given in another layout or type."""
@@ -179,32 +190,16 @@ class ConvertFirst(Ours):
         self.prepare()
         return {"convert, then call": TimedCall(make_calls(self._package.gs, case.workload, case.arrays)[1])}
 
-    def statistic_calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
-        """Return nothing, because a statistic is one call."""
-        return {}
 
-    def table_calls(self, case: BenchCase, table: QuantizedTable) -> Mapping[str, TimedCall]:
-        """Return nothing, because quantized tables are given in one layout."""
-        return {}
-
-
-class TwoSteps(Ours):
-    """A gather and a scatter, which gather_reduce does in one pass. In a model they are two nodes."""
+class TwoSteps(PackageContender):
+    """A gather and a scatter, which gather_reduce does in one pass."""
 
     name = "two-steps"
 
-    def __init__(self, threads: int) -> None:
-        super().__init__(threads, self.name)
-
     def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
-        """Return the functions on arrays, the methods of prepared indices, or a model whose nodes are not fused."""
+        """Return the functions on arrays, or the methods of prepared indices."""
         workload, how = case.workload, case.workload.reduction
         self.prepare()
-        if workload.entry == "load":
-            source, inputs = case.model_run
-            assert isinstance(source, bytes)
-            model = gm.load(keep_all_results(source))
-            return {"two nodes": TimedCall(lambda: model.run(inputs), lambda outputs: _list_outputs(outputs)[:1])}
         if workload.form != "gather_reduce":
             return {}
         gs, data, indices, bags = self._package.gs, case.data, case.indices.reshape(-1), case.segment_ids
@@ -222,10 +217,6 @@ class TwoSteps(Ours):
         options = {"reduction": how, "include_self": False} | _choose_accumulate(case)
         call = TimedCall(lambda: gs.scatter_update(zeros, bags, weigh(gs.gather(data, indices)), **options))
         return {"gather, scatter_update": call}
-
-    def statistic_calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
-        """Return nothing, because a statistic is one call."""
-        return {}
 
     def table_calls(self, case: BenchCase, table: QuantizedTable) -> Mapping[str, TimedCall]:
         """Return the functions on arrays, for bags."""
@@ -245,22 +236,6 @@ class TwoSteps(Ours):
         return {"gather_quantized, scatter_update": TimedCall(run)}
 
 
-def _list_outputs(outputs: dict[str, np.ndarray]) -> list[np.ndarray]:
-    return list(outputs.values())
-
-
 def _choose_accumulate(case: BenchCase) -> dict[str, Any]:
     """Return an array in which halves are added in float32, as peers do."""
     return {"accumulate": "wide"} if case.workload.dtype in HALVES else {}
-
-
-def _run_model(case: BenchCase, threads: int) -> TimedCall:
-    """Return a call of a session, of ``run`` with a file, or of a model that is loaded now."""
-    source, inputs = case.model_run
-    if case.workload.entry == "session":
-        session = gm.onnx.InferenceSession(source, make_options(threads))
-        return TimedCall(lambda: session.run(None, inputs), list)
-    if case.workload.entry == "run":
-        return TimedCall(lambda: gm.run(source, inputs), _list_outputs)
-    model = gm.load(source)
-    return TimedCall(lambda: model.run(inputs), _list_outputs)

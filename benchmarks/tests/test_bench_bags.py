@@ -33,7 +33,7 @@ WAYS = {
 # Calls that a library refuses, and words of its error message.
 REFUSALS = ("addmm_out_sparse_csr_impl_mkl", "an empty last bag")
 OFFSETS = Workload(
-    "test/offsets", "test", "sum", "gather_reduce", (1 << 20, 16), (1 << 20,), reduction="add", grouping="offsets",
+    "test/offsets", "sum", (1 << 20, 16), (1 << 20,), form="gather_reduce", reduction="add", grouping="offsets",
     bags=1 << 10,
 )  # fmt: skip
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +19,8 @@ import pytest
 
 import gatherscatter as gs
 from benchmarks import commits, measure
-from benchmarks.contenders import AGAIN
 from benchmarks.contenders.contender import Contender
-from benchmarks.measure import Effort, Timing
-from benchmarks.results import read_json
+from benchmarks.results import AGAIN, Effort, Row, Timing, read_json
 from benchmarks.tests.test_bench import LIMITS
 from benchmarks.workload import Workload
 from benchmarks.workloads import select
@@ -37,9 +36,7 @@ class FakeClock:
         self.measured: list[str] = []
         self.interrupt_at = -1
 
-    def measure(
-        self, workload: Workload, contenders: Sequence[Contender], effort: Effort, seed: int = 0
-    ) -> list[Timing]:
+    def measure(self, workload: Workload, contenders: Sequence[Contender], effort: Effort) -> list[Timing]:
         if len(self.measured) == self.interrupt_at:
             self.interrupt_at = -1
             raise KeyboardInterrupt
@@ -69,9 +66,8 @@ def table(text: str) -> list[str]:
     return [line for line in text.splitlines() if not any(word in line for word in other)]
 
 
-def rows_of(path: Path) -> list[dict]:
-    found = json.loads(path.read_text())["rows"]
-    return [{name: value for name, value in row.items() if name not in ("seconds", "load")} for row in found]
+def rows_of(path: Path) -> list[Row]:
+    return [replace(row, seconds=0.0, load=0.0) for row in read_json(path).rows]
 
 
 @pytest.mark.parametrize("interrupt_at", [0, 1, 5])
@@ -124,7 +120,7 @@ def test_an_error_in_the_midst_of_a_run_loses_nothing(
     ("args", "named"),
     [
         (("--resume", "FILE", "--only", "main"), "--only"),
-        (("--resume", "FILE", "--quick", "--threads", "1"), "omit --quick or --all or --models, --threads"),
+        (("--resume", "FILE", "--quick", "--threads", "1"), "omit --quick or --all, --threads"),
         (("--resume", "FILE", "--list"), "--list"),
         (("--from", "FILE", "--against", "HEAD"), "--against"),
         (("--from", "FILE", "--resume", "FILE"), "--resume"),
@@ -242,23 +238,23 @@ def test_another_build_runs_beside_the_current_one(tmp_path: Path) -> None:
     assert package.gs is not gs
     assert package.gs._core is not gs._core
     assert package.gs.__version__ == f"9.{gs.__version__}"
-    sys.modules.pop("gatherscatter.extras", None)  # a module that neither build has imported yet
+    sys.modules.pop("gatherscatter.system.extras", None)  # a module that neither build has imported yet
     package.activate()
     try:
         assert sys.modules["gatherscatter.arrays.convert"] is not mine["gatherscatter.arrays.convert"]
         assert package.gs.scatter_nd([1, 2, 3], [[-1]], [7]).tolist() == [1, 2, 7]
         with pytest.raises(package.gs.OpIndexError):
             package.gs.gather([1, 2, 3], [3])
-        theirs = importlib.import_module("gatherscatter.extras")
+        theirs = importlib.import_module("gatherscatter.system.extras")
         assert Path(theirs.__file__ or "").is_relative_to(tmp_path)
     finally:
         commits.CURRENT.activate()
     assert sys.modules["gatherscatter.arrays.convert"] is mine["gatherscatter.arrays.convert"]
     with pytest.raises(gs.OpIndexError):
         gs.gather([1, 2, 3], [3])
-    assert importlib.import_module("gatherscatter.extras") is not theirs
+    assert importlib.import_module("gatherscatter.system.extras") is not theirs
     package.activate()
     try:
-        assert importlib.import_module("gatherscatter.extras") is theirs
+        assert importlib.import_module("gatherscatter.system.extras") is theirs
     finally:
         commits.CURRENT.activate()

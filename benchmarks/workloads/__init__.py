@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from fnmatch import fnmatch
 
-import numpy as np
-
-from benchmarks.workload import ModelRun, Workload
+from benchmarks.workload import Workload
 from benchmarks.workloads import (
     applications,
     bags,
     conversions,
-    fused_nodes,
     grid,
     main_table,
     published_models,
@@ -38,13 +34,12 @@ WORKLOADS: tuple[Workload, ...] = (
     *science.ROWS,
     *tiny.ROWS,
     *conversions.ROWS,
+    *published_models.ROWS,
 )
-MODELS: tuple[Workload, ...] = (*published_models.ROWS, *fused_nodes.ROWS)  # in no other set
 SETS = {
     "quick": sets.expand_patterns(sets.QUICK),
     "default": sets.expand_patterns(sets.DEFAULT),
     "all": ["*"],
-    "models": ["*"],
 }
 _LIST = "'python -m benchmarks --list --all' lists all workloads"
 
@@ -55,7 +50,7 @@ def select(patterns: Sequence[str] = (), *, among: str = "all", huge: bool = Fal
     Parameters
     ----------
     patterns : in the style of a shell; none: every row of the set
-    among : "quick", "default", "all" or "models"
+    among : "quick", "default" or "all"
     huge : whether rows of 4 GB may be among them
 
     Raises
@@ -70,7 +65,7 @@ def select(patterns: Sequence[str] = (), *, among: str = "all", huge: bool = Fal
     """
     rows = [
         row
-        for row in (MODELS if among == "models" else WORKLOADS)
+        for row in WORKLOADS
         if _matches(row, SETS[among]) and (huge or not row.huge) and (not patterns or _matches(row, patterns))
     ]
     if not rows:
@@ -86,18 +81,10 @@ def select_by_id(ids: Sequence[str]) -> list[Workload]:
     LookupError
         There is no row of that id.
     """
-    rows = {row.id: row for row in (*WORKLOADS, *MODELS)}
+    rows = {row.id: row for row in WORKLOADS}
     if unknown := [name for name in ids if name not in rows]:
         raise LookupError(f"no workload is called {', '.join(unknown)}; {_LIST}")
     return [rows[name] for name in ids]
-
-
-def make_model_run(workload: Workload, seed: int = 0) -> ModelRun:
-    """Return the model of a workload, and its inputs. The same seed gives the same inputs."""
-    rng = np.random.default_rng([seed, zlib.crc32(workload.id.encode())])
-    if workload.group == fused_nodes.GROUP:
-        return fused_nodes.make_run(workload, rng)
-    return published_models.make_run(workload, rng)
 
 
 def _matches(row: Workload, patterns: Sequence[str]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from benchmarks.workload import Workload
+from benchmarks.workload import Workload, sum_rows
 
 _CACHED, _LARGE = 4000, 1_000_000  # rows of 64 elements that fit in the cache, and rows that do not
 _ARXIV, _SMALL_GRAPH = (169_343, 1_166_243, 128), (10_000, 100_000, 64)  # nodes, edges, features
@@ -51,7 +51,7 @@ def _by_offsets(name: str, rows: int, width: int, members: int, **others: Any) -
 def _bag(name: str, text: str, rows: int, width: int, indices: tuple[int, ...], **others: Any) -> Workload:
     others = {"reduction": "add"} | others
     text = f"{_describe(others)} {text}, rows of {width} from {_short(rows)}"
-    return Workload(f"bags/{name}", "bags", text, "gather_reduce", (rows, width), indices, **others)
+    return sum_rows(f"bags/{name}", text, (rows, width), indices, **others)
 
 
 def _graphs() -> Iterator[Workload]:
@@ -74,17 +74,8 @@ def _graphs() -> Iterator[Workload]:
 def _graph(name: str, nodes: int, edges: int, features: int, **others: Any) -> Workload:
     others = {"reduction": "add"} | others
     text = f"{_describe(others)} over {_short(edges)} edges of {_short(nodes)} nodes x{features}"
-    return Workload(
-        f"graphs-fused/{name}",
-        "graphs-fused",
-        text,
-        "gather_reduce",
-        (nodes, features),
-        (edges,),
-        grouping="segments",
-        bags=nodes,
-        **others,
-    )
+    others |= {"grouping": "segments", "bags": nodes}
+    return sum_rows(f"graphs-fused/{name}", text, (nodes, features), (edges,), **others)
 
 
 def _describe(others: dict[str, Any]) -> str:

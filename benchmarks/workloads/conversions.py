@@ -20,7 +20,7 @@ _TYPES = {
 
 def _row(name: str, title: str, form: str, data: Any, indices: Any, given: str, **others: Any) -> Workload:
     group = "layouts-and-types"
-    return Workload(f"{group}/{name}", group, f"{title}, {given}", form, data, indices, given=given, **others)
+    return Workload(f"{group}/{name}", f"{title}, {given}", data, indices, form=form, given=given, **others)
 
 
 def _casts() -> Iterator[Workload]:

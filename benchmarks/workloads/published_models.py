@@ -1,4 +1,4 @@
-"""Models that others published as packages, run by `InferenceSession` and by `gatherscatter_models.run`.
+"""Models that others published as packages. ONNX Runtime is compared with our `InferenceSession`.
 
 The inputs have the shapes of models/tests/files/test_published_models.py. They are generated, because the time depends
 on the shapes only.
@@ -7,7 +7,8 @@ on the shapes only.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -17,7 +18,6 @@ import numpy as np
 from benchmarks.workload import ModelRun, Workload
 
 Inputs = dict[str, np.ndarray]
-SESSIONS, RUNS = "sessions", "runs"  # groups: ONNX Runtime against `InferenceSession`, and against `gm.run`
 _F32 = np.float32
 _RATE = 16_000  # samples a second
 _TEXTS = (
@@ -127,15 +127,14 @@ MODELS = {
     ),
 }
 ROWS: tuple[Workload, ...] = tuple(
-    Workload(f"{group}/{name}", group, model.title, "model", (), (), distribution="", entry=entry)
-    for group, entry in ((SESSIONS, "session"), (RUNS, "run"))
-    for name, model in MODELS.items()
+    Workload(f"sessions/{name}", model.title, (), (), distribution="", form="model") for name, model in MODELS.items()
 )
 
 
-def make_run(workload: Workload, rng: np.random.Generator) -> ModelRun:
-    """Return the file of a model, and inputs for it. Its package must be installed."""
-    model = _model_of(workload)
+def make_run(workload: Workload) -> ModelRun:
+    """Return the file of a model, and inputs for it. They depend on the workload only."""
+    model = _find_model(workload)
+    rng = np.random.default_rng([0, zlib.crc32(workload.id.encode())])
     return ModelRun(find_file(model.package, model.pattern), model.make_inputs(rng))
 
 
@@ -145,16 +144,17 @@ def find_file(package: str, pattern: str) -> Path:
     return Path(str(next(file for file in files if file.match(pattern)).locate()))
 
 
-def find_missing_packages(workloads: Sequence[Workload]) -> Iterator[tuple[Workload, str]]:
-    """Return the workloads whose package is not installed, each with the name of the package."""
-    for workload in workloads:
-        if workload in ROWS:
-            package = _model_of(workload).package
-            try:
-                distribution(package)
-            except PackageNotFoundError:
-                yield workload, package
+def find_missing_package(workload: Workload) -> str:
+    """Return the package with the model of a workload if it is not installed, otherwise an empty text."""
+    if not workload.is_model:
+        return ""
+    package = _find_model(workload).package
+    try:
+        distribution(package)
+    except PackageNotFoundError:
+        return package
+    return ""
 
 
-def _model_of(workload: Workload) -> PublishedModel:
-    return MODELS[workload.id.removeprefix(f"{workload.group}/")]
+def _find_model(workload: Workload) -> PublishedModel:
+    return MODELS[workload.id.partition("/")[2]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from benchmarks.workload import Workload
+from benchmarks.workload import Workload, sum_rows
 
 _VOCABULARY, _FEATURES = 32_000, 1024  # 33 million numbers: beyond the cache even with 4 bits each
 _CACHED = 1000
@@ -27,7 +27,7 @@ def _gather(name: str, count: int, rows: int = _VOCABULARY, **others: Any) -> Wo
     notes = [f"{others['bits']} bits", f"blocks of {others['block_size']}"]
     notes += [others[key] for key in ("dtype", "distribution") if key in others]
     text = f"{count} of {rows} rows of {_FEATURES} ({', '.join(notes)})"
-    return Workload(f"quantized/{name}", "quantized", text, "gather", (rows, _FEATURES), (count,), **others)
+    return Workload(f"quantized/{name}", text, (rows, _FEATURES), (count,), **others)
 
 
 def _bags() -> Iterator[Workload]:
@@ -41,20 +41,8 @@ def _bags() -> Iterator[Workload]:
 def _bag(name: str, rows: int, bits: int, block_size: int, **others: Any) -> Workload:
     scales = "a scale for each row" if block_size == 64 else f"blocks of {block_size}"
     text = f"{'weighted ' if others else ''}sum 20k bags by offsets, rows of 64 from {rows} ({bits} bits, {scales})"
-    return Workload(
-        f"quantized/{name}",
-        "quantized",
-        text,
-        "gather_reduce",
-        (rows, 64),
-        (400_000,),
-        reduction="add",
-        grouping="offsets",
-        bags=20_000,
-        bits=bits,
-        block_size=block_size,
-        **others,
-    )
+    others |= {"grouping": "offsets", "bags": 20_000, "bits": bits, "block_size": block_size}
+    return sum_rows(f"quantized/{name}", text, (rows, 64), (400_000,), **others)
 
 
 ROWS: tuple[Workload, ...] = (*_tokens(), *_bags())

@@ -48,6 +48,7 @@ DEFAULT: dict[str, str] = {
     "small-calls": "gather bags",
     "layouts-and-types": "updates-float32",
     "tiny": "take take-out gather-nd gather-elements scatter-nd scatter-add",
+    "sessions": "silero",
 }
 
 

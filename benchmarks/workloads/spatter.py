@@ -52,12 +52,11 @@ def _rows() -> Iterator[Workload]:
             word = {"gather": "gather", "scatter": "set" if how == "none" else "add"}[kind]
             yield Workload(
                 f"spatter/{word}-{name}",
-                "spatter",
                 f"{word} {name}, {round(elements / 1e3)}k float64",
-                "gather" if kind == "gather" else "scatter_update",
                 (pattern_size(pattern, delta, elements),),
                 (elements,),
                 "pattern",
+                form="gather" if kind == "gather" else "scatter_update",
                 pattern=pattern,
                 delta=delta,
                 dtype="float64",

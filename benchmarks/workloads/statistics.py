@@ -39,7 +39,7 @@ def _row(
     text = f"{func} of {members} {'rows of 64' if columns else 'values'} in {groups} groups"
     text += f" ({', '.join(notes)})" if notes else ""
     return Workload(
-        f"statistics/{name}", "statistics", text, "aggregate", (groups, *columns), (members,), reduction=func, **others
+        f"statistics/{name}", text, (groups, *columns), (members,), form="aggregate", reduction=func, **others
     )
 
 

@@ -22,6 +22,7 @@ from onnx import TensorProto, helper
 
 import gatherscatter_models as gm
 from benchmarks.command import command as benchmarks
+from gatherscatter.arrays.tensor_files import TensorFileError, write_tensors
 from gatherscatter.cli import main
 from gatherscatter.cli.files import (
     OUTPUTS,
@@ -32,8 +33,7 @@ from gatherscatter.cli.files import (
     OutputText,
     WritingCommand,
 )
-from gatherscatter.files import replace_atomically, write_text
-from gatherscatter.tensor_files import TensorFileError, write_tensors
+from gatherscatter.system.files import replace_atomically, write_text
 from gatherscatter_models.doctor import fix, fixes
 from gatherscatter_models.interface import ModelError
 from gatherscatter_models.onnx.model_files import model_inputs
@@ -350,7 +350,6 @@ WRITE: dict[tuple[Words, str], Callable[[Path], list[str]]] = {
     (("conform",), "json_file"): lambda folder: [*_CONFORM, "--json", "out.json"],
     (("conform",), "html_file"): lambda folder: [*_CONFORM, "--html", "out.html"],
     (("benchmarks",), "json_file"): lambda folder: [*_bench(folder), "--json", "out.json"],
-    (("benchmarks",), "html_file"): lambda folder: [*_bench(folder), "--html", "out.html"],
     (("benchmarks",), "markdown_file"): lambda folder: [*_bench(folder), "--markdown", "out.md"],
     (("corpus", "export"), "folder"): lambda folder: ["corpus", "export", "out", "--format", "json", "--kind", "k=0"],
     (("apply",), "output"): lambda folder: ["apply", "onnx.ScatterND", *_APPLY, "-o", "out.npz"],

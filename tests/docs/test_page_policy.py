@@ -7,7 +7,6 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -18,12 +17,6 @@ import pytest
 import gatherscatter as gs
 import gatherscatter_conformance
 import gatherscatter_models
-from benchmarks.bound import compute_bound
-from benchmarks.measure import Timing
-from benchmarks.page import write_page
-from benchmarks.results import Results, Row, RunPlan
-from benchmarks.tests.test_bench import LIMITS
-from benchmarks.workload import Workload
 from gatherscatter.explaining.playground import server
 from gatherscatter_conformance import report_page
 from gatherscatter_conformance.report import ConformReport
@@ -66,21 +59,6 @@ def write_doctor(path: Path) -> None:
     examine(model).save_html(path, fixed)
 
 
-def write_bench(path: Path) -> None:
-    work = Workload(f"tiny/{HOSTILE}", HOSTILE, f"tiny{HOSTILE}", "gather", (8,), (4,))
-    contenders = [("gatherscatter", 2e-6), ("gatherscatter-1", 2e-6), ("numpy", 3e-6), (f"x{HOSTILE}", 1e-6)]
-    timings = [Timing(name, "ok", HOSTILE, samples=[seconds]) for name, seconds in contenders]
-    slow = [replace(timing, samples=[1.0]) for timing in timings]
-    machine = {"cpu": HOSTILE, "cores": 2, "memory_gib": 1.0, "system": "s", "python": "3", "date": "d"}
-    versions, rows = {"versions": {"gatherscatter": "0"}}, [_row(work, slow), _row(work, timings)]
-    made = Results(RunPlan((work.id,), ("numpy",), 2), {**machine, **versions}, LIMITS, rows)
-    write_page(made, path)
-
-
-def _row(work: Workload, timings: list[Timing]) -> Row:
-    return Row(work, timings, compute_bound(work, LIMITS))
-
-
 def write_conform(path: Path) -> None:
     report = ConformReport().to_dict()
     report["machine"] = HOSTILE
@@ -92,7 +70,6 @@ def write_explain(path: Path) -> None:
 
 
 FILES: dict[str, Callable[[Path], None]] = {
-    "benchmarks": write_bench,
     "doctor": write_doctor,
     "explaining": write_explain,
     "gatherscatter_conformance": write_conform,
@@ -202,14 +179,3 @@ def test_a_script_without_a_hash_does_not_run(name: str, tmp_path: Path, window:
     assert window.run("return document.title") != "taken"
     (refused,) = window.console()
     assert "Content Security Policy" in refused
-
-
-@pytest.mark.full
-def test_the_table_of_a_benchmark_is_sorted(tmp_path: Path, window: browser.Browser) -> None:
-    """The table's script runs under the policy."""
-    write_bench(tmp_path / "page.html")
-    window.open(tmp_path / "page.html")
-    first = "return document.querySelector('tbody tr td:nth-child(2)').dataset.value"
-    assert window.run(first) == "1.000000000"
-    window.run("document.querySelectorAll('th button')[1].click()")
-    assert window.run(first) == "0.000002000"
