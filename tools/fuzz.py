@@ -127,7 +127,7 @@ def run_chunk(seed: int, folder: str) -> list[str]:
 
 def at_random(seconds: float, most: float, jobs: int, seed: int) -> tuple[int, list[str]]:
     """Return the number of cases that were run, and the failures."""
-    from gatherscatter.progress import Bar
+    from gatherscatter.system.progress import Bar
 
     end, done, failures = time.monotonic() + seconds, 0, []
     with (

@@ -35,7 +35,7 @@ import ml_dtypes
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from gatherscatter.tensor_files import TensorFileError, read_tensors, write_tensors
+from gatherscatter.arrays.tensor_files import TensorFileError, read_tensors, write_tensors
 from gatherscatter.zarr.journal import FinishedJobs, JobError, Journal, read_entries
 from tools.fuzz_models.limits import HANG, MEMORY, SECONDS, Meter, limit_addresses
 from tools.fuzz_models.messages import check_one_line

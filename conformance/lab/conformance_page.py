@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gatherscatter.text import markdown_table
+from gatherscatter.messages.text import markdown_table
 from gatherscatter_conformance.report import totals
 from gatherscatter_conformance.verdicts import VERDICTS
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from conformance.lab.environments import ROOT
 from conformance.lab.reports import NOT_REPORTED, status
-from gatherscatter.text import markdown_table
+from gatherscatter.messages.text import markdown_table
 from gatherscatter_models.findings.catalog import CONDITIONS, EFFECTS, RUNTIMES, Finding, load
 
 COUNTS = ROOT / "docs" / "conformance" / "foreseen.json"

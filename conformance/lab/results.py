@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.lab.environments import FOLDER, ROOT
-from gatherscatter.files import write_text
+from gatherscatter.system.files import write_text
 from gatherscatter_conformance.report_files import read_json, summarize
 
 FILE = ROOT / "docs" / "conformance" / "results.json"

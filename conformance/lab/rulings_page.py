@@ -20,7 +20,7 @@ from conformance.lab.judges import (
     explain,
     explanations,
 )
-from gatherscatter.text import markdown_table
+from gatherscatter.messages.text import markdown_table
 from gatherscatter_conformance import corpus
 from gatherscatter_conformance.rules import RULES
 

@@ -21,7 +21,7 @@ from conformance.lab.reports import (
     reports,
     status_text,
 )
-from gatherscatter.text import markdown_table
+from gatherscatter.messages.text import markdown_table
 from gatherscatter_models.findings.catalog import CONDITIONS, EFFECTS, Finding
 
 COMMAND = "python -m conformance.lab.pages"

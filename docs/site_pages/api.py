@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gatherscatter.extras import find_missing
+from gatherscatter.system.extras import find_missing
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gatherscatter.arrays.kinds import read_libraries
-from gatherscatter.text import markdown_table
+from gatherscatter.messages.text import markdown_table
 
 
 def pages() -> Iterator[tuple[str, str]]:

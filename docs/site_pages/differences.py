@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from conformance.lab.results import FILE, read_file
+from gatherscatter.messages.text import markdown_table
 from gatherscatter.specs.table import op
-from gatherscatter.text import markdown_table
 from gatherscatter_conformance import runtimes
 from gatherscatter_conformance.case import Case
 from site_pages.topics import TOPICS

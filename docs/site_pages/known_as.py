@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from gatherscatter.messages.suggestions import read_known_as
+from gatherscatter.messages.text import markdown_table
 from gatherscatter.specs.table import ops
-from gatherscatter.suggestions import read_known_as
-from gatherscatter.text import markdown_table
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 import gatherscatter
+from gatherscatter.messages.text import markdown_table
 from gatherscatter.specs.rows import INDEX_RANGES, REQUIRED
 from gatherscatter.specs.table import SPECIFICATIONS, OpVersion, ops
-from gatherscatter.text import markdown_table
 from gatherscatter_conformance import corpus
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.rules import RULES

@@ -20,10 +20,7 @@ from gatherscatter.functions.gather_tree import gather_tree
 from gatherscatter.functions.inspect import IndexReport, inspect
 from gatherscatter.functions.plan import CallPlan, plan
 from gatherscatter.functions.prepare import Prepared, prepare
-from gatherscatter.functions.statistics.aggregate import aggregate
-from gatherscatter.functions.tensor_scatter import tensor_scatter
-from gatherscatter.lazy_modules import attach
-from gatherscatter.settings import (
+from gatherscatter.functions.settings import (
     num_threads,
     pool_limit,
     pool_size,
@@ -31,7 +28,10 @@ from gatherscatter.settings import (
     set_num_threads,
     set_pool_limit,
 )
+from gatherscatter.functions.statistics.aggregate import aggregate
+from gatherscatter.functions.tensor_scatter import tensor_scatter
 from gatherscatter.specs.table import OpVersion, op, ops
+from gatherscatter.system.lazy_modules import attach
 
 __version__ = "0.1.0"
 

@@ -1,5 +1,5 @@
 """An error that says where the doctor is."""
 
-from gatherscatter.lazy_modules import moved_error
+from gatherscatter.system.lazy_modules import moved_error
 
 raise moved_error(__name__, "gatherscatter_models.doctor")

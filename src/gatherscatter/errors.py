@@ -16,11 +16,12 @@ from typing import Any, NoReturn, TypeVar, cast
 
 import numpy as np
 
-from gatherscatter import _core, hints
-from gatherscatter.choices import ACCUMULATE, BAG_REDUCTIONS, MODES, REDUCTIONS, WITHOUT_ACCUMULATE
-from gatherscatter.pieces import concatenate_lines, extremes, make_contiguous, pieces
-from gatherscatter.sentences import format_sentence, read_sentences
-from gatherscatter.suggestions import suggest_choice, suggest_instead, suggest_other_choice, suggest_parameter
+from gatherscatter import _core
+from gatherscatter.messages import hints
+from gatherscatter.messages.choices import ACCUMULATE, BAG_REDUCTIONS, MODES, REDUCTIONS, WITHOUT_ACCUMULATE
+from gatherscatter.messages.sentences import format_sentence, read_sentences
+from gatherscatter.messages.suggestions import suggest_choice, suggest_instead, suggest_other_choice, suggest_parameter
+from gatherscatter.system.pieces import concatenate_lines, extremes, make_contiguous, pieces
 
 CONVERTED_NEGATIVE = 0x7FFFFFFF_7FFFFFFF
 """The index that a converted model has in place of a negative one that its original refuses."""
@@ -296,7 +297,7 @@ def count_own_frames() -> int:
 
 def describe_size(shape: Coordinates, dtype: Any) -> str:
     """Describe an array by its shape, type and size in memory."""
-    from gatherscatter.text import bytes_text
+    from gatherscatter.messages.text import bytes_text
 
     return format_sentence(
         "parts",

@@ -24,7 +24,7 @@ import pytest
 pytest.importorskip("zarr")
 pytest.importorskip("filelock")
 
-from gatherscatter.tensor_files import TensorFileError, read_tensors, write_tensors
+from gatherscatter.arrays.tensor_files import TensorFileError, read_tensors, write_tensors
 from gatherscatter.zarr.journal import JobError, Journal, read_entries
 from tools import fuzz_files
 from tools.fuzz_models.limits import Meter

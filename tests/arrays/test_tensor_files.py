@@ -17,7 +17,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from gatherscatter.tensor_files import TensorFileError, read_tensors, write_tensors
+from gatherscatter.arrays.tensor_files import TensorFileError, read_tensors, write_tensors
 
 onnx = pytest.importorskip("onnx")
 TensorProto = onnx.TensorProto
@@ -274,8 +274,8 @@ def test_pb_that_is_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "use",
     [
-        "from gatherscatter.tensor_files import read_tensors; read_tensors('x.pb')",
-        "from gatherscatter.tensor_files import write_tensors; write_tensors('x.pb', {'x': [1]})",
+        "from gatherscatter.arrays.tensor_files import read_tensors; read_tensors('x.pb')",
+        "from gatherscatter.arrays.tensor_files import write_tensors; write_tensors('x.pb', {'x': [1]})",
     ],
 )
 def test_without_the_onnx_package_the_error_names_it(tmp_path: Path, use: str) -> None:

@@ -15,8 +15,8 @@ import gatherscatter as gs
 from gatherscatter.cli import main
 from gatherscatter.cli.input_files import split_name
 from gatherscatter.cli.tables import preview
-from gatherscatter.progress import NodeProgress
-from gatherscatter.text import shape_text
+from gatherscatter.messages.text import shape_text
+from gatherscatter.system.progress import NodeProgress
 from gatherscatter_models.commands.output_files import OutputFiles
 from gatherscatter_models.interface import ModelError, TensorInfo
 from gatherscatter_models.random_inputs import LARGEST, make_inputs
@@ -106,7 +106,7 @@ class Terminal:
 def test_progress_appears_only_after_a_while(seconds: float, shown: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr("gatherscatter.progress.DELAY", 0.1)
+    monkeypatch.setattr("gatherscatter.system.progress.DELAY", 0.1)
     monkeypatch.setenv("TERM", "xterm")
     with NodeProgress(3) as progress:
         progress("ScatterND 'first'")
@@ -117,7 +117,7 @@ def test_progress_appears_only_after_a_while(seconds: float, shown: bool, monkey
 def test_progress_is_silent_without_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gatherscatter.progress.DELAY", 0.01)
+    monkeypatch.setattr("gatherscatter.system.progress.DELAY", 0.01)
     with NodeProgress(3) as progress:
         progress("ScatterND 'first'")
         time.sleep(0.1)

@@ -47,7 +47,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setattr("gatherscatter.progress.DELAY", 1000)  # no bars
+    monkeypatch.setattr("gatherscatter.system.progress.DELAY", 1000)  # no bars
 
 
 def show(

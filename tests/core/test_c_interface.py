@@ -20,7 +20,7 @@ import pytest
 
 import gatherscatter as gs
 from gatherscatter import oracle
-from gatherscatter.native_library import cmake_folder, include_folder, library_path
+from gatherscatter.system.native_library import cmake_folder, include_folder, library_path
 from gatherscatter_conformance import random_calls
 from gatherscatter_conformance.random_calls import RandomCall
 from gatherscatter_conformance.random_source import ByteChoices

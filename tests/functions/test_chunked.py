@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gatherscatter.chunked import ChunkedMovement, IndexRule, count_tuples, group_by_block, iterate_windows
 from gatherscatter.errors import OpIndexError
+from gatherscatter.functions.chunked import ChunkedMovement, IndexRule, count_tuples, group_by_block, iterate_windows
 
 
 @pytest.mark.parametrize("shape", [(), (7,), (3, 5), (4, 1, 6), (2, 3, 4, 5), (9, 2), (3, 0)])

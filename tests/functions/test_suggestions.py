@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
-from gatherscatter.extras import find_missing
-from gatherscatter.suggestions import read_known_as
+from gatherscatter.messages.suggestions import read_known_as
+from gatherscatter.system.extras import find_missing
 
 X = np.zeros((4, 3))
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from gatherscatter.extras import check_installed, find_missing, require
+from gatherscatter.system.extras import check_installed, find_missing, require
 
 
 def test_a_missing_module_is_named_with_what_to_install() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import gatherscatter as gs
-from gatherscatter import lazy_modules
+from gatherscatter.system import lazy_modules
 
 FRAMEWORKS = [
     "onnx",
@@ -74,7 +74,7 @@ def test_the_spec_functions_need_no_framework() -> None:
 def test_sentences_are_read_at_the_first_error() -> None:
     code = (
         "import sys, gatherscatter as gs\n"
-        "from gatherscatter.sentences import read_sentences\n"
+        "from gatherscatter.messages.sentences import read_sentences\n"
         "gs.onnx.ScatterND([0.0, 0.0], [[1]], [1.0], reduction='add')\n"
         "print(read_sentences.cache_info().currsize, 'tomllib' in sys.modules)\n"
         "try:\n    gs.gather([1], [1])\nexcept IndexError:\n    print(read_sentences.cache_info().currsize)"

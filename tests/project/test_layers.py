@@ -26,7 +26,7 @@ REFEREE = ROOT / "conformance" / "src" / "gatherscatter_conformance"
 BENCHMARK = ROOT / "benchmarks"
 ROOTS = ("gatherscatter", "gatherscatter_models")
 TOOLS = {"cli", "explaining", "__main__.py"}
-BY_NAME = {"lazy_modules.py", "commits.py"}  # the second imports the package of another commit
+BY_NAME = {"system/lazy_modules.py", "commits.py"}  # the second imports the package of another commit
 
 
 @functools.cache

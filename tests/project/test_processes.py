@@ -10,7 +10,7 @@ from threading import Timer
 
 import pytest
 
-from gatherscatter.processes import AnsweringProcess, NoAnswerError
+from gatherscatter.system.processes import AnsweringProcess, NoAnswerError
 from tests.support.paths import ROOT
 
 
@@ -52,7 +52,7 @@ def test_a_late_answer_is_dropped() -> None:
 INTERRUPTED = f"""
 import signal, sys, threading
 sys.path.append({str(ROOT)!r})
-from gatherscatter.processes import AnsweringProcess
+from gatherscatter.system.processes import AnsweringProcess
 with AnsweringProcess("tests.support.answering", time_limit=20) as process:
     process.ask()
     timer = threading.Timer(0.2, signal.pthread_kill, [threading.get_ident(), signal.SIGINT])
@@ -85,7 +85,7 @@ def test_the_current_folder_is_not_a_place_of_modules(tmp_path: Path) -> None:
     code = f"""
 import sys
 sys.path.append({str(ROOT)!r})
-from gatherscatter.processes import AnsweringProcess
+from gatherscatter.system.processes import AnsweringProcess
 import os
 os.chdir({str(tmp_path)!r})
 with AnsweringProcess("tests.support.answering", time_limit=20) as process:

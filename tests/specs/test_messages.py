@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
-from gatherscatter.sentences import read_sentences
+from gatherscatter.messages.sentences import read_sentences
 from tests.support.paths import ROOT
 
 F8, F85 = np.zeros(8), np.zeros((8, 5))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
-from gatherscatter.sentences import read_sentences
+from gatherscatter.messages.sentences import read_sentences
 
 X = np.arange(12.0).reshape(3, 4)
 V = np.array([1.0, 10.0, 100.0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from gatherscatter.processes import answer_lines
+from gatherscatter.system.processes import answer_lines
 
 
 def answer(question: bytes) -> bytes:

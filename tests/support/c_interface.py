@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gatherscatter.native_library import library_path
+from gatherscatter.system.native_library import library_path
 
 KERNELS = (
     "gather", "gather_elements", "gather_nd", "scatter_update", "scatter_elements", "scatter_nd", "gather_reduce",

@@ -286,7 +286,7 @@ def test_a_bar_for_long_calls(tmp_path: Path) -> None:
 
     code = (
         "import sys, time\n"
-        "from gatherscatter.progress import ChunkProgress\n"
+        "from gatherscatter.system.progress import ChunkProgress\n"
         "with ChunkProgress('scatter_nd') as told:\n"
         "    for done in range(1, 5):\n        time.sleep(0.3); told(done, 8, done * 10**6)\n"
     )

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from gatherscatter.progress import Bar
+from gatherscatter.system.progress import Bar
 from tools.fuzz_models.cases import Case, is_excused, list_cases
 from tools.fuzz_models.files import write_files
 from tools.fuzz_models.inputs import draw_inputs

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import specs
-from gatherscatter.machine import cpu
+from gatherscatter.system.machine import cpu
 from gatherscatter_conformance import corpus, rules
 from gatherscatter_conformance.case import KINDS, Case, element_type
 from gatherscatter_conformance.runtimes import Runtime, find

@@ -14,7 +14,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from gatherscatter.files import write_text
+from gatherscatter.system.files import write_text
 from gatherscatter_conformance import corpus, rules
 from gatherscatter_conformance.case import KINDS
 from gatherscatter_conformance.report import FORMAT, ConformReport, RuntimeInfo, describe_case

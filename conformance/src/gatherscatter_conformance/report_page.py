@@ -15,9 +15,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from gatherscatter.files import write_text
 from gatherscatter.pages.palette import Look
 from gatherscatter.pages.template import render
+from gatherscatter.system.files import write_text
 
 # Scripts follow those that they need.
 SCRIPTS = (

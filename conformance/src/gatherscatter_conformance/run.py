@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from time import perf_counter
 
-from gatherscatter.extras import check_installed
+from gatherscatter.system.extras import check_installed
 from gatherscatter_conformance import TIMEOUT
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.observations import Crashed, Hung, Observation, Returned, Runs

@@ -5,7 +5,7 @@ The operators themselves are in the package ``gatherscatter``.
 
 from typing import TYPE_CHECKING
 
-from gatherscatter.lazy_modules import attach
+from gatherscatter.system.lazy_modules import attach
 from gatherscatter_models.interface import ModelError
 from gatherscatter_models.loading import load, run
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gatherscatter.processes import shared_process
+from gatherscatter.system.processes import shared_process
 from gatherscatter_models.interface import Model, ModelError, check_model, is_openvino_model, name_inputs
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from gatherscatter.text import shape_text
+from gatherscatter.messages.text import shape_text
 from gatherscatter_models.interface import ModelError, TensorInfo
 
 LARGEST = 4 << 30  # bytes in total, so that a shape in a model file can't fill the memory

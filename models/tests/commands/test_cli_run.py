@@ -39,7 +39,7 @@ def test_run_prints_a_table_and_the_values() -> None:
 
 @pytest.mark.parametrize("target", ["out.npz", "out", "files", "pb"])
 def test_run_writes_the_outputs(target: str, folder: Path) -> None:
-    from gatherscatter.tensor_files import read_tensors
+    from gatherscatter.arrays.tensor_files import read_tensors
 
     arguments = {
         "out.npz": ["-o", "out.npz"],
@@ -62,7 +62,7 @@ def test_run_writes_the_outputs(target: str, folder: Path) -> None:
 
 
 def test_run_takes_inputs_in_order_by_name_and_from_pb(folder: Path) -> None:
-    from gatherscatter.tensor_files import write_tensors
+    from gatherscatter.arrays.tensor_files import write_tensors
 
     arrays = dict(np.load(INPUTS))
     np.save("first.npy", arrays["key_cache"])

@@ -17,7 +17,7 @@ import pytest
 
 import gatherscatter as gs
 import gatherscatter_models as gm
-from gatherscatter.processes import LONGEST, NoAnswerError
+from gatherscatter.system.processes import LONGEST, NoAnswerError
 from gatherscatter_models.doctor import Fixed, examine, fix, fixes
 from gatherscatter_models.doctor.fixes import Cost, costs, model_process, on_targets
 from gatherscatter_models.doctor.page import page

@@ -10,7 +10,7 @@ import pytest
 from onnx import numpy_helper
 
 import gatherscatter_models as gm
-from gatherscatter.native_library import library_path
+from gatherscatter.system.native_library import library_path
 from gatherscatter_models.interface import ModelError
 from gatherscatter_models.onnx.native_files import convert_for_onnxruntime
 from tests.support.command_line import fail, succeed

@@ -19,7 +19,7 @@ from onnx.reference import ReferenceEvaluator
 
 import gatherscatter as gs
 import gatherscatter_models as gm
-from gatherscatter.tensor_files import read_tensors
+from gatherscatter.arrays.tensor_files import read_tensors
 from gatherscatter_models.interface import ModelError, TensorInfo, name_inputs
 from gatherscatter_models.onnx.inputs import check_input
 from gatherscatter_models.onnx.running import ReferenceModel, SessionModel, load_onnx

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gatherscatter.native_library import library_path
+from gatherscatter.system.native_library import library_path
 from tests.support.command_line import succeed
 from tests.support.paths import EXAMPLES, SUPPORT
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gatherscatter_models as gm
-from gatherscatter.native_library import library_path
+from gatherscatter.system.native_library import library_path
 from models.tests.onnx.test_own_domain import one_node
 
 onnxruntime = pytest.importorskip("onnxruntime")

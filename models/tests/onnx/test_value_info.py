@@ -16,7 +16,7 @@ import onnx
 import pytest
 from onnx import TensorProto, numpy_helper
 
-from gatherscatter.tensor_files import to_tensor_proto
+from gatherscatter.arrays.tensor_files import to_tensor_proto
 from gatherscatter_models.interface import ModelError
 from gatherscatter_models.onnx.scopes import Scope, infer_functions, infer_model
 from gatherscatter_models.onnx.tensors import ExternalData

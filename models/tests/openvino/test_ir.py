@@ -253,7 +253,7 @@ def test_writer_docstring() -> None:
 FORKED = """
 import os, sys
 import gatherscatter_models.openvino.graph as graph
-from gatherscatter.processes import shared_process
+from gatherscatter.system.processes import shared_process
 process = lambda: shared_process(graph.__name__)
 path = sys.argv[1]
 graph.read_ir(path)

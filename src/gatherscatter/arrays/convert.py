@@ -22,8 +22,8 @@ from gatherscatter.arrays import casts, strings
 from gatherscatter.arrays.interop import DLPACK, accept_any_array, kind_of
 from gatherscatter.arrays.kinds import as_objects, as_readable, check_kind, refuse_object
 from gatherscatter.errors import OpError, OpTypeError, OpValueError, make_error, reduction_fault
-from gatherscatter.pieces import convert_dtype, extremes, pieces
-from gatherscatter.sentences import format_sentence
+from gatherscatter.messages.sentences import format_sentence
+from gatherscatter.system.pieces import convert_dtype, extremes, pieces
 
 
 @accept_any_array

@@ -22,7 +22,7 @@ from gatherscatter import _core
 from gatherscatter._core import tensor_array
 from gatherscatter.arrays.kinds import check_kind, is_read_by_numpy
 from gatherscatter.errors import OpTypeError, OpValueError, make_error, storage_fault
-from gatherscatter.lazy_modules import load_place
+from gatherscatter.system.lazy_modules import load_place
 
 
 class Kind(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter.errors import OpTypeError, reduction_fault
-from gatherscatter.pieces import convert_dtype, make_contiguous, pieces
+from gatherscatter.system.pieces import convert_dtype, make_contiguous, pieces
 
 GATHER_OF = {"scatter_update": "gather", "scatter_elements": "gather_elements", "scatter_nd": "gather_nd"}
 

@@ -6,7 +6,7 @@ Nothing heavy is imported here. The commands import rich and the functions when 
 
 from __future__ import annotations
 
-from gatherscatter.extras import check_installed, install_command
+from gatherscatter.system.extras import check_installed, install_command
 
 check_installed("the command line", ["click", "rich"], install="gatherscatter[cli]")
 

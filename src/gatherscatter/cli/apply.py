@@ -15,8 +15,8 @@ from gatherscatter.cli.choices import Word
 from gatherscatter.cli.files import InputText, OutputFile, WritingCommand, chunk_sizes, import_zarr, is_zarr, open_array
 from gatherscatter.cli.group import traceback_option
 from gatherscatter.cli.help import BaseGroup, write_commands
-from gatherscatter.files import replace_atomically
-from gatherscatter.progress import Bar
+from gatherscatter.system.files import replace_atomically
+from gatherscatter.system.progress import Bar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -121,7 +121,7 @@ def apply_to_zarr(
     if chunks is not None and (output is None or output.suffix != ".zarr"):
         raise click.UsageError("--chunks is for a result that is written to a .zarr array, and for --scheduler")
     array = open_array(data, "r+" if scatter else "r")
-    from gatherscatter.progress import ChunkProgress
+    from gatherscatter.system.progress import ChunkProgress
     from gatherscatter.zarr.call import Terms, version_call
     from gatherscatter.zarr.scatter import scatter as run_scatter
 
@@ -162,9 +162,9 @@ def _gather_zarr(
 
 
 def _print_or_write(row: OpVersion, result: Any, output: Path | None) -> None:
+    from gatherscatter.arrays.tensor_files import write_tensors
     from gatherscatter.cli.tables import preview, type_text
-    from gatherscatter.tensor_files import write_tensors
-    from gatherscatter.text import shape_text
+    from gatherscatter.messages.text import shape_text
 
     if output is None:
         click.echo(f"{row.output} {type_text(result)} {shape_text(result.shape)} =\n{preview(result)}")
@@ -372,7 +372,7 @@ def _metavar(one: Input) -> str:
 
 
 def _help(row: OpVersion) -> str:
-    from gatherscatter.choices import SCALE_TYPES
+    from gatherscatter.messages.choices import SCALE_TYPES
     from gatherscatter.specs.rows import INDEX_RANGES
 
     kinds: dict[str, list[str]] = {}

@@ -16,10 +16,10 @@ import click
 
 from gatherscatter.cli.files import chunk_sizes, is_zarr, open_array
 from gatherscatter.cli.group import Settings
-from gatherscatter.extras import require
-from gatherscatter.files import replace_atomically
-from gatherscatter.progress import ChunkProgress
-from gatherscatter.text import count_text
+from gatherscatter.messages.text import count_text
+from gatherscatter.system.extras import require
+from gatherscatter.system.files import replace_atomically
+from gatherscatter.system.progress import ChunkProgress
 
 if TYPE_CHECKING:
     import dask.array

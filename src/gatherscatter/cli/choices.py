@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from gatherscatter.suggestions import suggest_parameter
+from gatherscatter.messages.suggestions import suggest_parameter
 
 
 class Word(click.Choice):  # type: ignore[type-arg]  # generic in click 8.2 and later only

@@ -105,7 +105,7 @@ def _example(row: OpVersion) -> str:
 
 def _explain(row: OpVersion, values: dict[str, Any], output: Path | None, theme: str) -> None:
     import gatherscatter as gs
-    from gatherscatter.progress import Bar
+    from gatherscatter.system.progress import Bar
 
     inputs = _unify_types(row, [_array(one, values[f"input_{one.name}"]) for one in row.inputs], values)
     attributes = {one.name: values[one.name] for one in row.attributes if values[one.name] != one.default}

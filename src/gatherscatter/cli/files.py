@@ -122,7 +122,7 @@ def check_outputs(
     ctx: click.Context, outputs: Iterable[tuple[click.Parameter, Path]], folders: Sequence[Path] = ()
 ) -> None:
     """Raise a usage error unless all outputs can be written without data loss. The command creates ``folders``."""
-    from gatherscatter.files import find_overwritten_input, identify_file
+    from gatherscatter.system.files import find_overwritten_input, identify_file
 
     outputs = list(outputs)
     taken = set()

@@ -25,8 +25,8 @@ from click.core import ParameterSource
 
 from gatherscatter.cli.help import BaseGroup, write_commands
 from gatherscatter.cli.terminal import say_error, say_interrupted
-from gatherscatter.suggestions import name_candidates
-from gatherscatter.text import printable
+from gatherscatter.messages.suggestions import name_candidates
+from gatherscatter.messages.text import printable
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs

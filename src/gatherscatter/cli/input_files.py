@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gatherscatter.tensor_files import TensorFileError, read_tensors
+from gatherscatter.arrays.tensor_files import TensorFileError, read_tensors
 
 
 def split_name(text: str, names: Iterable[str]) -> tuple[str, str] | None:

@@ -11,9 +11,8 @@ from gatherscatter.cli.files import InputFile
 from gatherscatter.cli.group import FAILED, traceback_option
 from gatherscatter.cli.help import BaseCommand
 from gatherscatter.cli.terminal import say
-from gatherscatter.pages.palette import Look
-from gatherscatter.progress import Bar
-from gatherscatter.text import Marked
+from gatherscatter.pages.palette import Look, Marked
+from gatherscatter.system.progress import Bar
 
 
 @click.command(

@@ -27,7 +27,7 @@ Examples:
 @traceback_option
 def command(what: str | None) -> None:
     """Print the path of the native library, which has the operators for ONNX Runtime and the C interface."""
-    from gatherscatter import native_library
+    from gatherscatter.system import native_library
 
     find = {"include": native_library.include_folder, "cmake": native_library.cmake_folder}
     click.echo(find.get(what or "", native_library.library_path)())

@@ -12,8 +12,7 @@ from gatherscatter.cli.choices import OperatorName, Word
 from gatherscatter.cli.group import traceback_option
 from gatherscatter.cli.help import BaseCommand
 from gatherscatter.cli.terminal import say
-from gatherscatter.pages.palette import Look
-from gatherscatter.text import Marked
+from gatherscatter.pages.palette import Look, Marked
 
 if TYPE_CHECKING:
     from gatherscatter.specs.rows import Attribute

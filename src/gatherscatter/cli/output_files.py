@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gatherscatter.tensor_files import TensorFileError
+from gatherscatter.arrays.tensor_files import TensorFileError
 
 SUFFIXES = (".npy", ".npz", ".pb")
 

@@ -10,7 +10,8 @@ import click
 import numpy as np
 
 from gatherscatter.cli.terminal import console, print_wrapped, style
-from gatherscatter.text import Marked, printable
+from gatherscatter.messages.text import printable
+from gatherscatter.pages.palette import Marked
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gatherscatter.text import Marked, printable
+from gatherscatter.messages.text import printable
+from gatherscatter.pages.palette import Marked
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from gatherscatter.extras import require
-from gatherscatter.lazy_modules import attach
+from gatherscatter.system.extras import require
+from gatherscatter.system.lazy_modules import attach
 
 with require("dask", text="gatherscatter.dask needs Dask", install="gatherscatter[dask]"):
     import dask.array
 
-from gatherscatter.chunked import IndexRule, Options
 from gatherscatter.dask.bags import gather_reduce
 from gatherscatter.dask.caches import tensor_scatter
 from gatherscatter.dask.call import checked_call
 from gatherscatter.dask.graphs import build
 from gatherscatter.dask.statistics import aggregate
 from gatherscatter.errors import check_effects, with_call_errors
+from gatherscatter.functions.chunked import IndexRule, Options
 
 __all__ = [
     "aggregate",

@@ -10,10 +10,10 @@ import numpy as np
 
 from gatherscatter import _core
 from gatherscatter.arrays import convert
-from gatherscatter.chunked import Block, Options
 from gatherscatter.dask.chunks import LazyMovement
 from gatherscatter.dask.routes import Part, RowsByBlock, route
 from gatherscatter.errors import OpIndexError
+from gatherscatter.functions.chunked import Block, Options
 
 # Rows and their positions in a chunk of output. None: the rows are the whole chunk.
 TakenRows = tuple[np.ndarray, np.ndarray | None]

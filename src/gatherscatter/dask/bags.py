@@ -17,14 +17,14 @@ from dask.utils import parse_bytes
 
 from gatherscatter._core import gather_reduce as gather_reduce_in_memory
 from gatherscatter.arrays import convert
-from gatherscatter.chunked import Block, Chunks, IndexRule, Options
 from gatherscatter.dask import apply, graphs, inputs
 from gatherscatter.dask.call import plan_call, rechunk
 from gatherscatter.dask.chunks import LazyMovement, blocks_of, shape_of, start_of
 from gatherscatter.dask.tasks import UnfusedTask, make_array, prevent_fusion
 from gatherscatter.errors import check_size
+from gatherscatter.functions.chunked import Block, Chunks, IndexRule, Options
 from gatherscatter.functions.gather_reduce import Bags, check_members_shape, find_bags
-from gatherscatter.pieces import extremes, pieces
+from gatherscatter.system.pieces import extremes, pieces
 
 OP = "gather_reduce"
 RULE = IndexRule(OP, "gather")

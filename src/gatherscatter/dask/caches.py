@@ -9,11 +9,11 @@ import numpy as np
 from dask.array import Array
 
 from gatherscatter.arrays import convert
-from gatherscatter.chunked import IndexRule, Options
 from gatherscatter.dask import graphs, inputs
 from gatherscatter.dask.call import plan_call, rechunk
 from gatherscatter.dask.tasks import prevent_fusion
 from gatherscatter.errors import OpIndexError
+from gatherscatter.functions.chunked import IndexRule, Options
 from gatherscatter.functions.tensor_scatter import check_shapes, normalise_cache_axis, positions_of
 from gatherscatter.functions.tensor_scatter import tensor_scatter as tensor_scatter_in_memory
 

@@ -12,11 +12,11 @@ from dask.array import Array
 from dask.array.core import normalize_chunks
 from dask.base import tokenize
 
-from gatherscatter.chunked import Chunks, IndexRule, Options
 from gatherscatter.dask import inputs
 from gatherscatter.dask.chunks import LazyMovement
 from gatherscatter.dask.routes import Known, Lazy, Routes
 from gatherscatter.dask.tasks import prevent_fusion
+from gatherscatter.functions.chunked import Chunks, IndexRule, Options
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.chunked import Block, ChunkedMovement, Chunks
+from gatherscatter.functions.chunked import Block, ChunkedMovement, Chunks
 
 
 class LazyMovement(ChunkedMovement):

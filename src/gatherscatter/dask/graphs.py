@@ -12,13 +12,13 @@ import numpy as np
 from dask._task_spec import List, TaskRef
 from dask.array import Array
 
-from gatherscatter.chunked import Block, Chunks
 from gatherscatter.dask import apply
 from gatherscatter.dask.call import LazyCall
 from gatherscatter.dask.chunks import LazyMovement, blocks_of, part_of, ravel, shape_of, start_of
 from gatherscatter.dask.exchange import add_exchange_tasks
 from gatherscatter.dask.routes import Routes
 from gatherscatter.dask.tasks import UnfusedTask, make_array, pass_on, prevent_fusion
+from gatherscatter.functions.chunked import Block, Chunks
 
 Tail = tuple[Block, Block]  # a chunk off the indexed axes: its numbers before and after these
 

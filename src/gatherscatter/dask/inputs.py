@@ -10,10 +10,10 @@ import numpy as np
 from dask.array import Array
 
 from gatherscatter.arrays import convert
-from gatherscatter.chunked import IndexRule
 from gatherscatter.dask.tasks import prevent_fusion
 from gatherscatter.errors import OpTypeError, OpValueError, make_error
-from gatherscatter.sentences import format_sentence
+from gatherscatter.functions.chunked import IndexRule
+from gatherscatter.messages.sentences import format_sentence
 
 PLANS = ("lazy", "eager")
 

@@ -12,9 +12,9 @@ from dask.highlevelgraph import HighLevelGraph
 
 from gatherscatter import _core
 from gatherscatter.arrays import convert
-from gatherscatter.chunked import Block, Chunks, group_by_block
 from gatherscatter.dask.chunks import LazyMovement, blocks_of, part_of, start_of
 from gatherscatter.dask.tasks import UnfusedTask
+from gatherscatter.functions.chunked import Block, Chunks, group_by_block
 
 # The named rows of a chunk, and the positions of the indices that name them. None: these are all of the indices.
 Part = tuple[np.ndarray, np.ndarray | None]

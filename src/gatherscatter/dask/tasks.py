@@ -16,7 +16,7 @@ from dask.base import tokenize
 from dask.core import flatten
 from dask.highlevelgraph import HighLevelGraph
 
-from gatherscatter.chunked import Chunks
+from gatherscatter.functions.chunked import Chunks
 
 
 class UnfusedTask(Task):

@@ -11,12 +11,12 @@ from dask.array import Array
 from dask.base import compute
 
 from gatherscatter.arrays import convert
-from gatherscatter.chunked import IndexRule, Options
 from gatherscatter.dask import bags, caches, inputs
 from gatherscatter.dask.call import checked_call, rechunk
 from gatherscatter.dask.graphs import build
 from gatherscatter.dask.tasks import prevent_fusion
 from gatherscatter.errors import OpTypeError
+from gatherscatter.functions.chunked import IndexRule, Options
 from gatherscatter.specs import bags as specs_bags
 from gatherscatter.specs.calls import check_inputs, choose_reduction, kernel_arguments, name_inputs, warn_if_deprecated
 from gatherscatter.specs.rows import Input

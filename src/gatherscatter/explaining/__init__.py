@@ -9,7 +9,7 @@ from typing import Any
 
 from gatherscatter.explaining.call import record_call
 from gatherscatter.explaining.facts import CallFacts
-from gatherscatter.files import replace_atomically, write_text
+from gatherscatter.system.files import replace_atomically, write_text
 
 __all__ = ["Explanation", "explain"]
 

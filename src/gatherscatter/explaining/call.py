@@ -13,8 +13,8 @@ import gatherscatter as gs
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.convert import element_type
 from gatherscatter.errors import OpError, OpTypeError, make_error
+from gatherscatter.explaining.library_code.call import LibraryCall
 from gatherscatter.explaining.operators import resolve_operator
-from gatherscatter.library_code.call import LibraryCall
 from gatherscatter.specs import calls
 from gatherscatter.specs.rows import REQUIRED, Input
 from gatherscatter.specs.table import OpVersion, codes_per_byte, op

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gatherscatter.explaining.call import ExplainedCall
-from gatherscatter.library_code import by_einx, by_jax, by_numpy, by_pytorch, by_tensorflow
-from gatherscatter.library_code.call import NoCodeError
-from gatherscatter.library_code.quantized_tables import number_lines
+from gatherscatter.explaining.library_code import by_einx, by_jax, by_numpy, by_pytorch, by_tensorflow
+from gatherscatter.explaining.library_code.call import NoCodeError
+from gatherscatter.explaining.library_code.quantized_tables import number_lines
 
 LIBRARIES = {
     "numpy": ("NumPy", by_numpy.code),

@@ -10,9 +10,9 @@ from gatherscatter.explaining.facts import CallFacts
 from gatherscatter.explaining.scene import Drawing
 from gatherscatter.explaining.svg import stacked_svg, svg
 from gatherscatter.explaining.wording import heading, noun, sentence, step_text, value_text
+from gatherscatter.messages.text import count_text
 from gatherscatter.pages.elements import clean_text
 from gatherscatter.pages.template import render
-from gatherscatter.text import count_text
 
 if TYPE_CHECKING:
     from gatherscatter.explaining.trace import Step

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gatherscatter.extras import require
 from gatherscatter.pages.palette import SANS
+from gatherscatter.system.extras import require
 
 TWICE = 2.0  # pixels of the picture per pixel of the SVG: sharp on dense screens
 

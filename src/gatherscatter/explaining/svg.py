@@ -14,9 +14,9 @@ from gatherscatter.explaining.scene import Cell, Drawing, drawing
 from gatherscatter.explaining.shapes import broken_rule
 from gatherscatter.explaining.style import sheet
 from gatherscatter.explaining.wording import cell_name, heading, noun, sentence
+from gatherscatter.messages.text import count_text
 from gatherscatter.pages.elements import Markup, element, join
 from gatherscatter.pages.palette import CELL_STATES
-from gatherscatter.text import count_text
 
 MARGIN, LINE = 12, 18
 LEAST_WIDTH, NARROW = 300, 300  # of a picture; of stacked arrays

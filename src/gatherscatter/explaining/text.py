@@ -13,7 +13,7 @@ from gatherscatter.explaining.facts import CallFacts
 from gatherscatter.explaining.layout import COLUMNS
 from gatherscatter.explaining.scene import Cell, Drawing, Grid, Pane
 from gatherscatter.explaining.wording import heading, noun, sentence, shape_text, step_text
-from gatherscatter.text import count_text
+from gatherscatter.messages.text import count_text
 
 if TYPE_CHECKING:
     from gatherscatter.explaining.trace import Step

@@ -9,7 +9,7 @@ import numpy as np
 from gatherscatter.explaining.call import Coordinates, ExplainedCall
 from gatherscatter.explaining.moves import Move
 from gatherscatter.explaining.trace import CellChange, Step
-from gatherscatter.text import printable
+from gatherscatter.messages.text import printable
 
 WIDEST = 9  # characters in a cell
 LONGEST = 200  # characters of a value in a sentence

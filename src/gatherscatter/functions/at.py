@@ -18,8 +18,8 @@ from gatherscatter.arrays.interop import device_function, to_numpy_arguments
 from gatherscatter.arrays.kinds import check_kind
 from gatherscatter.errors import OpError, OpIndexError, OpTypeError, with_call_errors
 from gatherscatter.functions.index_keys import Selection, select
-from gatherscatter.pieces import convert_dtype
-from gatherscatter.suggestions import suggest_choice
+from gatherscatter.messages.suggestions import suggest_choice
+from gatherscatter.system.pieces import convert_dtype
 
 
 @with_call_errors

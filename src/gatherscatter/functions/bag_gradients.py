@@ -14,7 +14,7 @@ from gatherscatter.arrays import convert
 from gatherscatter.arrays.interop import to_numpy_arguments
 from gatherscatter.errors import make_error
 from gatherscatter.functions.gather_reduce import as_line, check_members_shape, find_bags, resolve_in_range
-from gatherscatter.pieces import make_contiguous
+from gatherscatter.system.pieces import make_contiguous
 
 _OP = "gather_reduce"
 

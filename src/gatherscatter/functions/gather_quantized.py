@@ -11,8 +11,8 @@ from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.convert import element_type
 from gatherscatter.arrays.interop import kind_of, to_numpy_arguments
-from gatherscatter.choices import CODE_TYPES, SCALE_TYPES
 from gatherscatter.errors import make_error
+from gatherscatter.messages.choices import CODE_TYPES, SCALE_TYPES
 
 _OP = "gather_quantized"
 

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.interop import device_function, lazy_function, to_numpy_arguments
-from gatherscatter.choices import ACCUMULATE, BAG_REDUCTIONS, MODES
 from gatherscatter.errors import (
     accumulate_fault,
     check_effects,
@@ -24,7 +23,8 @@ from gatherscatter.errors import (
 )
 from gatherscatter.functions.gather_quantized import as_table
 from gatherscatter.functions.group_reductions import StatisticRule, reduce_by_group
-from gatherscatter.pieces import make_contiguous
+from gatherscatter.messages.choices import ACCUMULATE, BAG_REDUCTIONS, MODES
+from gatherscatter.system.pieces import make_contiguous
 
 _OP = "gather_reduce"
 

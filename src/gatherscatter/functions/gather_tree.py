@@ -9,8 +9,8 @@ from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.interop import to_numpy_arguments
 from gatherscatter.errors import make_error, raise_index_error, with_call_errors
-from gatherscatter.pieces import convert_dtype, make_contiguous
-from gatherscatter.sentences import format_sentence
+from gatherscatter.messages.sentences import format_sentence
+from gatherscatter.system.pieces import convert_dtype, make_contiguous
 
 
 @with_call_errors

@@ -11,7 +11,7 @@ import numpy as np
 from gatherscatter import _core
 from gatherscatter.arrays.convert import is_float
 from gatherscatter.errors import OpTypeError, OpValueError, make_choice_error, make_error, only_moved
-from gatherscatter.pieces import PIECE, convert_dtype, pieces
+from gatherscatter.system.pieces import PIECE, convert_dtype, pieces
 
 # The core's name for each. A mean is a sum divided by counts, and counts are known.
 _IN_CORE = {

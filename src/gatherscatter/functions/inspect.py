@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gatherscatter import hints
 from gatherscatter.arrays import convert
 from gatherscatter.errors import OpTypeError, OpValueError, integer_fault, with_call_errors
+from gatherscatter.messages import hints
 
 _KEPT = 10
 _PRINTED = 3

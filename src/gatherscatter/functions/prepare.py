@@ -28,8 +28,8 @@ from gatherscatter.errors import (
 from gatherscatter.functions.gather_reduce import check_members_shape, prepare_arguments
 from gatherscatter.functions.group_reductions import StatisticRule, counts_of, read_names, reduce_by_group
 from gatherscatter.functions.inspect import normalise_axis, sizes_of
-from gatherscatter.pieces import convert_dtype, extremes, make_contiguous, pieces
-from gatherscatter.sentences import format_sentence
+from gatherscatter.messages.sentences import format_sentence
+from gatherscatter.system.pieces import convert_dtype, extremes, make_contiguous, pieces
 
 _OP = "prepare"
 

@@ -11,7 +11,7 @@ from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.interop import device_function, lazy_function, to_numpy_arguments
 from gatherscatter.errors import integer_fault, make_choice_error, make_error, raise_index_error, with_call_errors
-from gatherscatter.sentences import format_sentence
+from gatherscatter.messages.sentences import format_sentence
 
 
 @with_call_errors

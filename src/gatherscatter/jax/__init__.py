@@ -7,8 +7,8 @@ with ``jit``, ``vmap`` and ``grad``, and need the ``jax`` extra. Compiled progra
 
 from __future__ import annotations
 
-from gatherscatter.extras import require
-from gatherscatter.lazy_modules import attach
+from gatherscatter.system.extras import require
+from gatherscatter.system.lazy_modules import attach
 
 with require("jax", text="gatherscatter.jax needs JAX", install="gatherscatter[jax]"):
     import jax as _jax  # noqa: F401

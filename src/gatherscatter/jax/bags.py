@@ -20,7 +20,7 @@ from gatherscatter.errors import OpIndexError, integer_fault, make_error
 from gatherscatter.functions import bag_gradients
 from gatherscatter.jax import ffi
 from gatherscatter.jax.calls import Shape, call_back, is_traced, run_immediately, varying_like
-from gatherscatter.pieces import extremes
+from gatherscatter.system.pieces import extremes
 
 OP = "gather_reduce"
 Arrays = dict[str, Any]

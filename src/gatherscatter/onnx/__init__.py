@@ -7,8 +7,8 @@ Models of ONNX are for ``gatherscatter_models.onnx``, in the package gatherscatt
 array([0., 3., 0.])
 """
 
-from gatherscatter.lazy_modules import attach
 from gatherscatter.specs.calls import make_domain_functions
+from gatherscatter.system.lazy_modules import attach
 
 _functions = make_domain_functions("onnx")
 globals().update(_functions)

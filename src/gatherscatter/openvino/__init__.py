@@ -7,8 +7,8 @@ Models of OpenVINO are for ``gatherscatter_models.openvino``, in the package gat
 array([11, 20])
 """
 
-from gatherscatter.lazy_modules import attach
 from gatherscatter.specs.calls import make_domain_functions
+from gatherscatter.system.lazy_modules import attach
 
 _functions = make_domain_functions("openvino")
 globals().update(_functions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from gatherscatter.extras import require
+from gatherscatter.system.extras import require
 
 
 def require_jinja() -> AbstractContextManager[None]:

@@ -78,6 +78,14 @@ class Look:
     tone: str
 
 
+@dataclass(frozen=True)
+class Marked:
+    """A text about a verdict. A terminal shows it with the sign and the colour of the look."""
+
+    text: str
+    look: Look
+
+
 def theme_rules(scope: str, rules: str, *, switches: bool = False) -> str:
     """Return the custom properties that style rules use, in light and dark, for elements in ``scope``.
 

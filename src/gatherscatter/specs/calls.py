@@ -19,7 +19,6 @@ from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.convert import element_type
 from gatherscatter.arrays.interop import lazy_function, to_numpy_arguments
-from gatherscatter.choices import SCALE_TYPES, WITHOUT_ACCUMULATE
 from gatherscatter.errors import (
     OpTypeError,
     OpValueError,
@@ -32,11 +31,12 @@ from gatherscatter.errors import (
     reduction_fault,
 )
 from gatherscatter.functions import gather_tree, tensor_scatter
-from gatherscatter.sentences import format_sentence
+from gatherscatter.messages.choices import SCALE_TYPES, WITHOUT_ACCUMULATE
+from gatherscatter.messages.sentences import format_sentence
+from gatherscatter.messages.suggestions import suggest_choice, suggest_parameter
 from gatherscatter.specs import bags, quantized
 from gatherscatter.specs.rows import INDEX_RANGES, REQUIRED, Attribute, Input
 from gatherscatter.specs.table import SPECIFICATIONS, TABLE, OpVersion, find
-from gatherscatter.suggestions import suggest_choice, suggest_parameter
 
 # OpenVINO's words for reductions, and those of ONNX and this package.
 GENERIC_REDUCTIONS = {"sum": "add", "prod": "mul"}

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gatherscatter.choices import ACCUMULATE, BAG_REDUCTIONS, CODE_TYPES, MODES, REDUCTIONS
+from gatherscatter.messages.choices import ACCUMULATE, BAG_REDUCTIONS, CODE_TYPES, MODES, REDUCTIONS
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float16", "float32", "float64")

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gatherscatter.errors import OpTypeError, OpValueError
+from gatherscatter.messages.suggestions import find_similar, name_candidates
 from gatherscatter.specs import quirks
 from gatherscatter.specs.rows import ROWS, Attribute, Input, OpFacts
-from gatherscatter.suggestions import find_similar, name_candidates
 
 
 @dataclass(frozen=True)

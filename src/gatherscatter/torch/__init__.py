@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.extras import require
-from gatherscatter.lazy_modules import attach
+from gatherscatter.system.extras import require
+from gatherscatter.system.lazy_modules import attach
 
 with require("torch", text="gatherscatter.torch needs PyTorch", install="gatherscatter[torch]"):
     import torch

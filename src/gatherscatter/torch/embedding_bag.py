@@ -12,7 +12,7 @@ from torch import Tensor
 from gatherscatter.arrays.interop import TORCH, is_intercepted, is_plain_tensor, is_transformed
 from gatherscatter.errors import CONVERTED_NEGATIVE, OpError, make_choice_error, make_error, raise_index_error, reword
 from gatherscatter.functions.gather_reduce import check_members_shape
-from gatherscatter.sentences import format_sentence
+from gatherscatter.messages.sentences import format_sentence
 from gatherscatter.torch.bags import find_member_bags, gather_reduce
 from gatherscatter.torch.functions import check_memory, check_tensors, choose_accumulate, gather
 

@@ -21,8 +21,8 @@ from gatherscatter.arrays.interop import (
     is_transformed,
 )
 from gatherscatter.arrays.kinds import check_kind, describe_object
-from gatherscatter.choices import WITHOUT_ACCUMULATE
 from gatherscatter.errors import OpTypeError, make_error
+from gatherscatter.messages.choices import WITHOUT_ACCUMULATE
 from gatherscatter.torch.batching import with_batch_columns
 from gatherscatter.torch.gradients import FORMULAS, HALVES, GradientInputs, Movement
 from gatherscatter.torch.library import GATHERS, KERNELS, SCATTERS, operator

@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gatherscatter.errors import OpError, OpTypeError, OpValueError, flag_fault
-from gatherscatter.extras import require
 from gatherscatter.functions.statistics.names import DEFAULT_FILL
-from gatherscatter.lazy_modules import attach
+from gatherscatter.system.extras import require
+from gatherscatter.system.lazy_modules import attach
 
 with require("xarray", text="gatherscatter.xarray needs xarray", install="gatherscatter[xarray]"):
     import xarray as xr

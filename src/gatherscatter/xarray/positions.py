@@ -14,7 +14,6 @@ from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.convert import native
 from gatherscatter.arrays.interop import DASK, kind_of
-from gatherscatter.choices import MODES
 from gatherscatter.errors import (
     OpIndexError,
     OpKeyValueError,
@@ -24,7 +23,8 @@ from gatherscatter.errors import (
     make_choice_error,
     raise_index_error,
 )
-from gatherscatter.suggestions import find_similar, name_candidates, suggest_instead, suggest_parameter
+from gatherscatter.messages.choices import MODES
+from gatherscatter.messages.suggestions import find_similar, name_candidates, suggest_instead, suggest_parameter
 
 METHODS = ("exact", "nearest", "pad", "ffill", "backfill", "bfill")
 

@@ -14,16 +14,16 @@ from typing import Any, TypedDict, Unpack
 
 from numpy.typing import ArrayLike
 
-from gatherscatter.extras import require
-from gatherscatter.lazy_modules import attach
+from gatherscatter.system.extras import require
+from gatherscatter.system.lazy_modules import attach
 
 with require("zarr", "filelock", text="gatherscatter.zarr needs Zarr and filelock", install="gatherscatter[zarr]"):
     import filelock  # noqa: F401
     import zarr  # noqa: F401
 
-from gatherscatter.chunked import Options
 from gatherscatter.errors import check_effects, keyword_fault
-from gatherscatter.progress import ChunkProgress
+from gatherscatter.functions.chunked import Options
+from gatherscatter.system.progress import ChunkProgress
 from gatherscatter.zarr.call import Progress, Report, StoredOrPath, Terms, checked_call
 from gatherscatter.zarr.gather import gather as _gather
 from gatherscatter.zarr.journal import JobError

@@ -14,8 +14,8 @@ import zarr
 from numpy.typing import ArrayLike
 
 from gatherscatter.arrays import convert
-from gatherscatter.chunked import ChunkedMovement, IndexRule, Options, Route, Shape, Window, count_tuples
 from gatherscatter.errors import OpTypeError, OpValueError, integer_fault
+from gatherscatter.functions.chunked import ChunkedMovement, IndexRule, Options, Route, Shape, Window, count_tuples
 from gatherscatter.specs import calls
 from gatherscatter.specs.table import OpVersion, slots_shape
 

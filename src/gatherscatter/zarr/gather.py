@@ -11,8 +11,8 @@ import numpy as np
 import zarr
 
 from gatherscatter.arrays import convert
-from gatherscatter.chunked import BlockPart, Shape, Window, count_tuples
 from gatherscatter.errors import OpTypeError, OpValueError
+from gatherscatter.functions.chunked import BlockPart, Shape, Window, count_tuples
 from gatherscatter.zarr.call import ChunkGrid, Progress, Report, Stored, StoredCall, Terms, open_array
 from gatherscatter.zarr.storage import Writer, check_writable, is_same, map_in_threads, open_writer
 

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from gatherscatter.chunked import STEP, Shape
+from gatherscatter.functions.chunked import STEP, Shape
 
 
 class JobError(RuntimeError):

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gatherscatter.arrays import convert
-from gatherscatter.chunked import BlockPart, Shape, Window
 from gatherscatter.errors import OpTypeError, OpValueError
+from gatherscatter.functions.chunked import BlockPart, Shape, Window
 from gatherscatter.zarr.call import Progress, Report, StoredCall, Terms
 from gatherscatter.zarr.journal import job_digest
 from gatherscatter.zarr.storage import Job, Writer, check_writable, has_journal, map_in_threads, open_writer

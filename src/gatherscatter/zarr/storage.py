@@ -17,8 +17,8 @@ from filelock import FileLock, Timeout
 from zarr.abc.codec import BytesBytesCodec
 from zarr.storage import LocalStore, MemoryStore
 
-from gatherscatter.chunked import Shape, Window
 from gatherscatter.errors import OpValueError
+from gatherscatter.functions.chunked import Shape, Window
 from gatherscatter.zarr.call import Stored
 from gatherscatter.zarr.journal import (
     FinishedJobs,

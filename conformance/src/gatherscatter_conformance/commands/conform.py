@@ -16,8 +16,8 @@ from gatherscatter.cli.choices import fail_on_option
 from gatherscatter.cli.files import InputFile, OutputFile, WritingCommand
 from gatherscatter.cli.group import FAILED, refuse_others, traceback_option
 from gatherscatter.cli.terminal import say
-from gatherscatter.progress import Bar
-from gatherscatter.text import Marked
+from gatherscatter.pages.palette import Marked
+from gatherscatter.system.progress import Bar
 from gatherscatter_conformance import TIMEOUT
 from gatherscatter_conformance.commands.case_filters import choose_cases, filter_options
 from gatherscatter_conformance.commands.conform_options import Duration

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gatherscatter.progress import Bar
-from gatherscatter.text import count_text
+from gatherscatter.messages.text import count_text
+from gatherscatter.system.progress import Bar
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.verdicts import Judgement
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from gatherscatter.cli.terminal import say
-from gatherscatter.progress import NodeProgress
-from gatherscatter.text import Marked, count_text
+from gatherscatter.messages.text import count_text
+from gatherscatter.pages.palette import Marked
+from gatherscatter.system.progress import NodeProgress
 
 if TYPE_CHECKING:
     from gatherscatter_conformance.case import Case

@@ -14,7 +14,7 @@ from gatherscatter.cli.files import OutputFolder, WritingCommand
 from gatherscatter.cli.group import traceback_option
 from gatherscatter.cli.help import BaseGroup
 from gatherscatter.cli.terminal import say
-from gatherscatter.text import count_text
+from gatherscatter.messages.text import count_text
 from gatherscatter_conformance.commands.case_filters import choose_cases, filter_options
 
 FORMATS = ("onnx", "openvino", "npz", "json")
@@ -89,7 +89,7 @@ Examples:
 @click.pass_context
 def export_command(context: click.Context, /, folder: Path, format: str, **filters: Any) -> None:
     """Write cases into FOLDER. It must be empty, or must not exist."""
-    from gatherscatter.progress import Bar, NodeProgress
+    from gatherscatter.system.progress import Bar, NodeProgress
     from gatherscatter_conformance import corpus
 
     with Bar(description="reading the corpus"):

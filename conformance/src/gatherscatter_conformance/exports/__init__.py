@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from gatherscatter.lazy_modules import load_place
+from gatherscatter.system.lazy_modules import load_place
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.exports.about import write_about
 from gatherscatter_conformance.exports.exported import Exported, Progress

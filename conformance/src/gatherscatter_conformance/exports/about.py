@@ -6,7 +6,7 @@ import json
 from importlib import metadata
 from pathlib import Path
 
-from gatherscatter.text import count_text
+from gatherscatter.messages.text import count_text
 from gatherscatter_conformance.exports.exported import Exported
 
 FILES = ("README.md", "LICENSE", "export.json")

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import onnx
 
+from gatherscatter.arrays.tensor_files import to_tensor_proto
 from gatherscatter.specs import op
-from gatherscatter.tensor_files import to_tensor_proto
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.exports.exported import (
     NARROW_OPSET,

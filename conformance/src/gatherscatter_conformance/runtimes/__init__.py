@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from gatherscatter.lazy_modules import load_place
+from gatherscatter.system.lazy_modules import load_place
 from gatherscatter_conformance.runtimes.runtime import NotAskedError, Runtime
 
 __all__ = ["NAMES", "NotAskedError", "Runtime", "find", "installed"]

@@ -13,8 +13,8 @@ from typing import IO, Any, ClassVar
 
 import numpy as np
 
-from gatherscatter.extras import find_missing
 from gatherscatter.specs import element_type
+from gatherscatter.system.extras import find_missing
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.exports.exported import UnsupportedCase
 from gatherscatter_conformance.observations import Outputs, describe_exit, is_signal_from_shell, last_words

@@ -61,7 +61,7 @@ class OnnxRuntimeWithOurs(OnnxRuntime):
     name: ClassVar[str] = "gatherscatter-onnxruntime"
     title: ClassVar[str] = "ONNX Runtime with gatherscatter's operators"
     modules: ClassVar[tuple[str, ...]] = (*OnnxRuntime.modules, "gatherscatter")
-    setup: ClassVar[str] = f"import ctypes, onnxruntime, gatherscatter.native_library as native\n{IMPORTS}"
+    setup: ClassVar[str] = f"import ctypes, onnxruntime, gatherscatter.system.native_library as native\n{IMPORTS}"
     _options: ClassVar[str] = OnnxRuntime._options + "options.register_custom_ops_library(str(native.library_path()))\n"
 
     def model(self, case: Case) -> str:

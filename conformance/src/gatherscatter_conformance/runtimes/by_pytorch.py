@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from gatherscatter.library_code.by_pytorch import WIDEN, plain_code
-from gatherscatter.library_code.call import LibraryCall
+from gatherscatter.explaining.library_code.by_pytorch import WIDEN, plain_code
+from gatherscatter.explaining.library_code.call import LibraryCall
 from gatherscatter.specs import FLOATS, INTEGERS
 from gatherscatter_conformance.runtimes.recipe import Recipe
 

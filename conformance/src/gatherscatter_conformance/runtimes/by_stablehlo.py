@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gatherscatter.library_code.call import LibraryCall
+from gatherscatter.explaining.library_code.call import LibraryCall
 from gatherscatter_conformance.runtimes.by_jax import Jax, Jax64
 
 # Unused arguments are kept, since the interpreter gets a value for each.

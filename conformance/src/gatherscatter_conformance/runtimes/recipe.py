@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from gatherscatter.library_code.call import LibraryCall, NoCodeError
+from gatherscatter.explaining.library_code.call import LibraryCall, NoCodeError
 from gatherscatter.specs import GENERIC_REDUCTIONS, REQUIRED
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.runtimes.runtime import NotAskedError, Runtime, names_of, row_of

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gatherscatter import specs
-from gatherscatter.extras import find_missing
+from gatherscatter.system.extras import find_missing
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.observations import Outputs
 from gatherscatter_conformance.runtimes.literals import literal, modules_for

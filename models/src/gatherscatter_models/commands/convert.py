@@ -12,7 +12,7 @@ from gatherscatter.cli.choices import Word
 from gatherscatter.cli.files import WritingCommand
 from gatherscatter.cli.group import traceback_option
 from gatherscatter.cli.terminal import say
-from gatherscatter.progress import Bar
+from gatherscatter.system.progress import Bar
 from gatherscatter_models.commands.model_files import ModelFile, ModelOutput
 
 MODEL = ModelOutput((".xml", ".onnx"))
@@ -78,7 +78,7 @@ def command(
 
 
 def _convert_for_onnxruntime(model: Path, target: Path, fuse: bool) -> None:
-    from gatherscatter.native_library import library_path
+    from gatherscatter.system.native_library import library_path
     from gatherscatter_models.onnx.native_files import convert_for_onnxruntime
 
     library = library_path()  # raises if there is no library, before the model is written

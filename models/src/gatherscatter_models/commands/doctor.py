@@ -127,7 +127,7 @@ def command(
     --fail-on does not count these. With --fail-on, the exit code is also 1 if the model can't be run.
     """
     from gatherscatter.cli.tables import print_table
-    from gatherscatter.progress import Bar, NodeProgress
+    from gatherscatter.system.progress import Bar, NodeProgress
     from gatherscatter_models.doctor import examine
     from gatherscatter_models.doctor.report_text import explanations, fix_lines, summary, table
     from gatherscatter_models.findings.verdicts import STATUSES

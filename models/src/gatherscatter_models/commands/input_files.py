@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from gatherscatter.arrays.tensor_files import read_tensors
 from gatherscatter.cli.input_files import choose_tensor, split_name
-from gatherscatter.tensor_files import read_tensors
-from gatherscatter.text import shape_text
+from gatherscatter.messages.text import shape_text
 from gatherscatter_models.interface import Model, ModelError, TensorInfo
 
 

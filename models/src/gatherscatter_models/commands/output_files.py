@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 import numpy as np
 
+from gatherscatter.arrays.tensor_files import write_tensors
 from gatherscatter.cli.files import OutputText, check_outputs
 from gatherscatter.cli.input_files import split_name
 from gatherscatter.cli.output_files import check_suffix
-from gatherscatter.tensor_files import write_tensors
 from gatherscatter_models.interface import ModelError
 
 

@@ -12,7 +12,7 @@ from gatherscatter.cli.choices import Word
 from gatherscatter.cli.files import InputFile, InputText, OutputText, WritingCommand
 from gatherscatter.cli.group import traceback_option
 from gatherscatter.cli.terminal import say
-from gatherscatter.text import count_text, printable
+from gatherscatter.messages.text import count_text, printable
 from gatherscatter_models.commands.model_files import ModelFile
 from gatherscatter_models.loading import ENGINES
 
@@ -101,7 +101,7 @@ def command(
     INPUT_FILES are .npz files (arrays by input name), .pb files (a TensorProto with a name) and .npy files. Arrays
     without the name of an input are used in the order of the inputs.
     """
-    from gatherscatter.progress import Bar, NodeProgress
+    from gatherscatter.system.progress import Bar, NodeProgress
     from gatherscatter_models.commands.input_files import read_inputs, require_all
     from gatherscatter_models.commands.output_files import OutputFiles
     from gatherscatter_models.commands.sizes import parse_shapes, parse_sizes
@@ -155,7 +155,7 @@ def _print_tensors(
 def _rows(role: str, declared: Sequence[TensorInfo], arrays: Mapping[str, np.ndarray]) -> list[list[str]]:
     """Return one row per array. Optional inputs of a model are given, but not declared as inputs."""
     from gatherscatter.cli.tables import type_text
-    from gatherscatter.text import shape_text
+    from gatherscatter.messages.text import shape_text
 
     shapes = {info.name: shape_text(info.shape) for info in declared}
     return [

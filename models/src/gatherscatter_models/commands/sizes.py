@@ -8,7 +8,7 @@ import click
 
 from gatherscatter.cli.input_files import split_name
 from gatherscatter.cli.shapes import parse_shape
-from gatherscatter.suggestions import find_similar, name_candidates
+from gatherscatter.messages.suggestions import find_similar, name_candidates
 from gatherscatter_models.interface import TensorInfo
 from gatherscatter_models.random_inputs import UNNAMED
 

@@ -7,8 +7,8 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from gatherscatter.progress import NodeProgress
-from gatherscatter.text import count_text
+from gatherscatter.messages.text import count_text
+from gatherscatter.system.progress import NodeProgress
 
 if TYPE_CHECKING:
     import numpy as np

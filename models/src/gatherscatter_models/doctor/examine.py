@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from numpy.typing import ArrayLike
 
 from gatherscatter.errors import OpError
-from gatherscatter.files import write_text
 from gatherscatter.specs.table import OpVersion
+from gatherscatter.system.files import write_text
 from gatherscatter_models.doctor.page import page
 from gatherscatter_models.doctor.report import HasData, ModelReport, NodeReport
 from gatherscatter_models.findings.nodes import Key, Observer, Site, collect_call_values, collect_static_values

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gatherscatter.messages.text import quote_if_needed
 from gatherscatter.specs.table import OpVersion
-from gatherscatter.text import quote_if_needed
 from gatherscatter_models.findings.nodes import Key, Observer
 from gatherscatter_models.interface import Model, ModelError
 from gatherscatter_models.openvino.graph import read_ir

@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib import resources
 from typing import Any
 
+from gatherscatter.messages.text import shape_text
 from gatherscatter.pages.palette import Look
 from gatherscatter.pages.template import render
-from gatherscatter.text import shape_text
 from gatherscatter_models.doctor.report import ModelReport, NodeReport, evidence
 from gatherscatter_models.findings.verdicts import Reason
 

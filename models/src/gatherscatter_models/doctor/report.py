@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from gatherscatter.files import write_text
 from gatherscatter.specs.rows import DOMAIN
+from gatherscatter.system.files import write_text
 from gatherscatter_models.findings.nodes import Site
 from gatherscatter_models.findings.verdicts import DEPARTURES, OWN_RUNTIME, STATUSES, Reason, Record, Verdict
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gatherscatter.text import Marked, shape_text
+from gatherscatter.messages.text import shape_text
+from gatherscatter.pages.palette import Marked
 from gatherscatter_models.doctor.page import LOOKS, condition_text, operator_text
 from gatherscatter_models.doctor.report import ModelReport, NodeReport, collect_reasons, evidence
 

@@ -6,7 +6,7 @@ own tests.
 
 from typing import TYPE_CHECKING
 
-from gatherscatter.lazy_modules import attach
+from gatherscatter.system.lazy_modules import attach
 
 if TYPE_CHECKING:
     from gatherscatter_models.onnx import backend as backend

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 from numpy.typing import ArrayLike, NDArray
 
-from gatherscatter.tensor_files import to_tensor_proto
+from gatherscatter.arrays.tensor_files import to_tensor_proto
 from gatherscatter_models.interface import ModelError
 from gatherscatter_models.onnx.graph import walk
 from gatherscatter_models.onnx.scopes import Scope

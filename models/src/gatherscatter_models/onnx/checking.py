@@ -15,8 +15,8 @@ from pathlib import Path
 import onnx
 import onnxruntime  # type: ignore[import-untyped]
 
-from gatherscatter.processes import NoAnswerError, answer_lines, limit_memory, shared_process
 from gatherscatter.specs.rows import DOMAIN, DOMAIN_VERSION
+from gatherscatter.system.processes import NoAnswerError, answer_lines, limit_memory, shared_process
 from gatherscatter_models.findings.static_checks import check_sites
 from gatherscatter_models.interface import ModelError
 from gatherscatter_models.onnx.bodies import find_bodies, find_sites

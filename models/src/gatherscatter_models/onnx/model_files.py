@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from gatherscatter.files import find_overwritten_input
+from gatherscatter.system.files import find_overwritten_input
 from gatherscatter_models.interface import ModelError
 from gatherscatter_models.onnx.tensors import external_tensors
 

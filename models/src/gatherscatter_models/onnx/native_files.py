@@ -8,7 +8,7 @@ from pathlib import Path
 
 import onnx
 
-from gatherscatter.files import replace_atomically
+from gatherscatter.system.files import replace_atomically
 from gatherscatter_models.interface import ModelError
 from gatherscatter_models.onnx.model_files import model_outputs, refuse_own_input
 from gatherscatter_models.onnx.native_nodes import ModelPlan, move_nodes

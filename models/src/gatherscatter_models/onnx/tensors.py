@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 import onnx
 
-from gatherscatter.tensor_files import TensorFileError, read_tensor_proto
+from gatherscatter.arrays.tensor_files import TensorFileError, read_tensor_proto
 from gatherscatter_models.interface import ModelError
 
 MAX_RANK = 64  # of a NumPy array

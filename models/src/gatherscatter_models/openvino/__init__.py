@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gatherscatter.lazy_modules import attach
+from gatherscatter.system.lazy_modules import attach
 
 if TYPE_CHECKING:
     from gatherscatter_models.openvino.conversion import convert as convert

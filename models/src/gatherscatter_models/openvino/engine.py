@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gatherscatter.extras import find_missing, install_command
-from gatherscatter.text import quote, quote_if_needed
+from gatherscatter.messages.text import quote, quote_if_needed
+from gatherscatter.system.extras import find_missing, install_command
 from gatherscatter_models.interface import ModelError, TensorInfo, is_openvino_model
 from gatherscatter_models.openvino import element_types
 from gatherscatter_models.openvino.graph import shorten, sizes_of, type_of

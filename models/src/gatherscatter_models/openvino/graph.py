@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gatherscatter.processes import NoAnswerError, answer_lines, limit_memory, shared_process
-from gatherscatter.text import one_line, quote, quote_if_needed
+from gatherscatter.messages.text import one_line, quote, quote_if_needed
+from gatherscatter.system.processes import NoAnswerError, answer_lines, limit_memory, shared_process
 from gatherscatter_models.interface import ModelError
 from gatherscatter_models.openvino import element_types
 

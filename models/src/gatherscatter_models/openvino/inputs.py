@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gatherscatter.text import one_line, quote
+from gatherscatter.messages.text import one_line, quote
 from gatherscatter_models.interface import ModelError, TensorInfo, read_model_input
 from gatherscatter_models.openvino import element_types
 from gatherscatter_models.openvino.element_types import ElementType

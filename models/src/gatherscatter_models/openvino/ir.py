@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gatherscatter.errors import OpError
-from gatherscatter.text import one_line, quote, quote_if_needed
+from gatherscatter.messages.text import one_line, quote, quote_if_needed
 from gatherscatter_models.findings.static_checks import check_sites
 from gatherscatter_models.interface import ModelError, TensorInfo
 from gatherscatter_models.openvino.graph import (

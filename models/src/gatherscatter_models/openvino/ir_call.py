@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gatherscatter.messages.text import one_line, quote_if_needed
 from gatherscatter.specs import table
-from gatherscatter.text import one_line, quote_if_needed
 from gatherscatter_models.interface import ModelError
 from gatherscatter_models.openvino.graph import Layer
 from gatherscatter_models.openvino.layers.attributes import arguments, choice, signature

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gatherscatter.files import replace_atomically
+from gatherscatter.system.files import replace_atomically
 from gatherscatter_models.openvino import element_types
 from gatherscatter_models.openvino.element_types import ElementType
 

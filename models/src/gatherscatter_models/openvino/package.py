@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gatherscatter.extras import require
+from gatherscatter.system.extras import require
 
 with require("openvino", text="this needs OpenVINO", install="gatherscatter-models[openvino]"):
     import openvino  # type: ignore[import-untyped]

@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from gatherscatter.arrays.convert import is_float
 from gatherscatter.errors import OpTypeError, OpValueError
-from gatherscatter.extras import require
+from gatherscatter.system.extras import require
 
 with require("onnxruntime", text="check_export runs the model in ONNX Runtime", install="onnxruntime"):
     import onnxruntime  # type: ignore[import-untyped]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from gatherscatter.extras import require
+from gatherscatter.system.extras import require
 
 with require("onnxscript", text="ONNX export needs onnxscript, as torch.onnx.export does", install="onnxscript"):
     import onnxscript

@@ -15,8 +15,8 @@ from onnx import helper, numpy_helper
 
 import gatherscatter as gs
 from gatherscatter.errors import KINDS
-from gatherscatter.native_library import library_path
 from gatherscatter.specs.rows import INTEGERS
+from gatherscatter.system.native_library import library_path
 
 DOMAIN = "gatherscatter"
 LIBRARY = os.environ.get("GATHERSCATTER_LIBRARY") or str(library_path())  # the variable is for a build with sanitizers

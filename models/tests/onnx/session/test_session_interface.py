@@ -14,7 +14,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail
 
-from gatherscatter.native_library import library_path
+from gatherscatter.system.native_library import library_path
 from gatherscatter_models.onnx.session import InferenceSession
 from tests.support.onnx_graphs import node
 from tests.support.session_graphs import (

@@ -14,9 +14,9 @@ from gatherscatter.arrays.convert import element_type
 from gatherscatter.explaining.page import main, steps_of
 from gatherscatter.explaining.playground.texts import MistakeError, ReadCall, read_call
 from gatherscatter.functions.plan import TableRows, movement, plan
-from gatherscatter.processes import answer_lines
 from gatherscatter.specs import calls
 from gatherscatter.specs.table import TABLE
+from gatherscatter.system.processes import answer_lines
 
 MOST_ELEMENTS = 10_000  # of an input or of the result
 _ROWS = {row.name: row for row in TABLE}

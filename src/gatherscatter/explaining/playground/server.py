@@ -22,12 +22,12 @@ from importlib import resources
 from socketserver import ThreadingTCPServer
 from typing import Any
 
-from gatherscatter.choices import SCALE_TYPES
 from gatherscatter.explaining.playground.texts import TYPES, presets
+from gatherscatter.messages.choices import SCALE_TYPES
 from gatherscatter.pages.template import render
-from gatherscatter.processes import AnsweringProcess, NoAnswerError
 from gatherscatter.specs.rows import INTEGERS, Input
 from gatherscatter.specs.table import SPECIFICATIONS, TABLE, OpVersion
+from gatherscatter.system.processes import AnsweringProcess, NoAnswerError
 
 _HOST = "127.0.0.1"
 MOST_BYTES = 64 * 1024  # of a request

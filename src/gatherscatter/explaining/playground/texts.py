@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gatherscatter.arrays.casts import can_represent_type, convert_checked, dtype_of
-from gatherscatter.choices import SCALE_TYPES
 from gatherscatter.explaining import Explanation, explain
+from gatherscatter.messages.choices import SCALE_TYPES
 from gatherscatter.specs.rows import Attribute
 from gatherscatter.specs.table import TABLE, OpVersion
 

@@ -15,7 +15,7 @@ from gatherscatter.functions.statistics import names, ordered
 from gatherscatter.functions.statistics.layout import LabelLayout, lay_out
 from gatherscatter.functions.statistics.names import DEFAULT_FILL, Function
 from gatherscatter.functions.statistics.reductions import REDUCTIONS, Aggregation
-from gatherscatter.suggestions import name_candidates
+from gatherscatter.messages.suggestions import name_candidates
 
 _OP = "aggregate"
 

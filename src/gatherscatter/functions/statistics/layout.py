@@ -14,7 +14,7 @@ from gatherscatter.arrays import convert
 from gatherscatter.errors import check_size, integer_fault, make_error
 from gatherscatter.functions.gather_reduce import resolve_in_range
 from gatherscatter.functions.inspect import normalise_axis
-from gatherscatter.pieces import PIECE, make_contiguous, pieces
+from gatherscatter.system.pieces import PIECE, make_contiguous, pieces
 
 LABELS, VALUES = "group_idx", "a"
 

@@ -14,8 +14,8 @@ from gatherscatter.errors import make_error
 from gatherscatter.functions.gather_reduce import resolve_in_range
 from gatherscatter.functions.statistics.layout import LABELS, LabelLayout
 from gatherscatter.functions.statistics.reductions import Aggregation
-from gatherscatter.pieces import count_before, pieces, place_elements, select, take_elements
-from gatherscatter.sentences import format_sentence
+from gatherscatter.messages.sentences import format_sentence
+from gatherscatter.system.pieces import count_before, pieces, place_elements, select, take_elements
 
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 

@@ -14,8 +14,8 @@ from gatherscatter.errors import OpIndexError, make_error
 from gatherscatter.functions.gather_reduce import resolve_in_range
 from gatherscatter.functions.statistics.layout import LABELS, LabelLayout
 from gatherscatter.functions.statistics.names import RUNNING, Function
-from gatherscatter.pieces import compute_members, convert_dtype, member_pieces
-from gatherscatter.suggestions import name_candidates
+from gatherscatter.messages.suggestions import name_candidates
+from gatherscatter.system.pieces import compute_members, convert_dtype, member_pieces
 
 
 class Aggregation:

@@ -17,7 +17,7 @@ tensor([[5., 6.],
 """
 
 from gatherscatter.errors import with_call_errors
-from gatherscatter.lazy_modules import attach
+from gatherscatter.system.lazy_modules import attach
 from gatherscatter.torch.segment.composites import (
     scatter_log_softmax,
     scatter_logsumexp,

@@ -14,8 +14,8 @@ from torch import Tensor
 from gatherscatter import errors
 from gatherscatter.arrays.interop import TORCH
 from gatherscatter.errors import OpIndexError, OpValueError, integer_fault, make_error, raise_index_error
-from gatherscatter.hints import find_hint
-from gatherscatter.sentences import format_sentence
+from gatherscatter.messages.hints import find_hint
+from gatherscatter.messages.sentences import format_sentence
 from gatherscatter.torch.functions import check_memory
 
 _INTEGERS = frozenset(

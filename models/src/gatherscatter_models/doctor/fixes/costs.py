@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.processes import NoAnswerError
-from gatherscatter.text import rounded_text, seconds_text
+from gatherscatter.messages.text import rounded_text, seconds_text
+from gatherscatter.system.processes import NoAnswerError
 from gatherscatter_models.doctor.fixes.model_process import TURN, ModelProcess
 from gatherscatter_models.doctor.fixes.on_targets import same_results, write_inputs
 from gatherscatter_models.findings.verdicts import OWN_RUNTIME

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from gatherscatter.tensor_files import to_tensor_proto
+from gatherscatter.arrays.tensor_files import to_tensor_proto
 from gatherscatter_models.findings.nodes import Operand, Site
 from gatherscatter_models.findings.verdicts import Record
 from gatherscatter_models.interface import ModelError

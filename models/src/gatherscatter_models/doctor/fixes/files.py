@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import onnx
 
-from gatherscatter.files import replace_atomically
+from gatherscatter.system.files import replace_atomically
 from gatherscatter_models.doctor.fixes.proof import same_bits
 from gatherscatter_models.doctor.fixes.trial_inputs import Arrays
 from gatherscatter_models.doctor.onnx_nodes import OnnxSource

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.native_library import library_path
-from gatherscatter.processes import answer_lines
+from gatherscatter.arrays.tensor_files import read_tensors, write_tensors
 from gatherscatter.specs.rows import DOMAIN
-from gatherscatter.tensor_files import read_tensors, write_tensors
+from gatherscatter.system.native_library import library_path
+from gatherscatter.system.processes import answer_lines
 from gatherscatter_models.doctor.fixes.model_process import TURN
 from gatherscatter_models.interface import name_inputs
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gatherscatter.processes import AnsweringProcess
-from gatherscatter.tensor_files import read_tensors
+from gatherscatter.arrays.tensor_files import read_tensors
+from gatherscatter.system.processes import AnsweringProcess
 
 TIME_LIMIT = 300.0  # seconds of a run
 TURN = 0.02  # seconds for which a short model runs repeatedly

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.extras import find_missing
-from gatherscatter.processes import LONGEST
-from gatherscatter.tensor_files import write_tensors
+from gatherscatter.arrays.tensor_files import write_tensors
+from gatherscatter.system.extras import find_missing
+from gatherscatter.system.processes import LONGEST
 from gatherscatter_models.doctor.fixes.model_process import ModelProcess
 from gatherscatter_models.doctor.fixes.proof import same_bits
 from gatherscatter_models.findings.verdicts import OWN_RUNTIME

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from gatherscatter.tensor_files import to_tensor_proto
+from gatherscatter.arrays.tensor_files import to_tensor_proto
 from gatherscatter_models.doctor.fixes.draft import ModelDraft, UnfixableError
 from gatherscatter_models.doctor.fixes.indices import make_nonnegative
 from gatherscatter_models.onnx.builder import BuiltTensor

@@ -19,7 +19,7 @@ import onnxruntime  # type: ignore[import-untyped]
 from onnxruntime.capi import onnxruntime_pybind11_state as states  # type: ignore[import-untyped]
 from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument  # type: ignore[import-untyped]
 
-from gatherscatter.native_library import library_path
+from gatherscatter.system.native_library import library_path
 from gatherscatter_models.onnx.graph import one_line
 from gatherscatter_models.onnx.native_nodes import ModelPlan, move_nodes
 from gatherscatter_models.onnx.session.model_data import is_too_large, serialise, write_tensors

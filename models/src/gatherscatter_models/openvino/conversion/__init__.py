@@ -9,7 +9,7 @@ from typing import Any
 
 import onnx
 
-from gatherscatter.files import replace_atomically
+from gatherscatter.system.files import replace_atomically
 from gatherscatter_models.interface import ModelError, is_openvino_model
 from gatherscatter_models.onnx.model_files import refuse_own_input
 from gatherscatter_models.openvino.conversion.from_onnx import from_onnx

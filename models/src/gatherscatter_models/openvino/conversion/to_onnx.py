@@ -7,8 +7,8 @@ from typing import Any
 
 import onnx
 
+from gatherscatter.messages.text import one_line, quote_if_needed
 from gatherscatter.specs.table import OpVersion
-from gatherscatter.text import one_line, quote_if_needed
 from gatherscatter_models.interface import ModelError
 from gatherscatter_models.onnx.builder import BuiltTensor, OnnxBuilder
 from gatherscatter_models.onnx.scopes import Scope

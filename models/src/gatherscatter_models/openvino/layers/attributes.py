@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hint
 
 import numpy as np
 
-from gatherscatter.text import quote
+from gatherscatter.messages.text import quote
 from gatherscatter_models.openvino import element_types
 
 

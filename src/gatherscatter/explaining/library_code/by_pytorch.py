@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from gatherscatter.library_code.call import ARITHMETIC, HALVES, LibraryCall
-from gatherscatter.library_code.parts import (
+from gatherscatter.explaining.library_code.call import ARITHMETIC, HALVES, LibraryCall
+from gatherscatter.explaining.library_code.parts import (
     bag_count,
     bag_default,
     clear_missing_starts,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gatherscatter.library_code.call import LibraryCall
+from gatherscatter.explaining.library_code.call import LibraryCall
 
 FUNCTIONS = {"none": "set_at", "add": "add_at", "sub": "subtract_at"}
 _AXES = "abcdefgh"

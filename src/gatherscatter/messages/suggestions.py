@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from gatherscatter.sentences import format_sentence, read_sentences
+from gatherscatter.messages.sentences import format_sentence, read_sentences
 
 
 def suggest_choice(value: object, choices: Iterable[str], *, similar: bool = True) -> str:

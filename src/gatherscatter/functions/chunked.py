@@ -17,8 +17,8 @@ import numpy as np
 
 from gatherscatter import _core, errors
 from gatherscatter.arrays import convert
-from gatherscatter.pieces import pieces
-from gatherscatter.sentences import format_sentence
+from gatherscatter.messages.sentences import format_sentence
+from gatherscatter.system.pieces import pieces
 
 Shape = tuple[int, ...]
 Window = tuple[slice, ...]

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from gatherscatter.extras import find_missing, install_command
-from gatherscatter.suggestions import name_place, suggest_name
+from gatherscatter.messages.suggestions import name_place, suggest_name
+from gatherscatter.system.extras import find_missing, install_command
 
 
 @dataclass(frozen=True)

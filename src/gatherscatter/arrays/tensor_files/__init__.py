@@ -20,9 +20,9 @@ from typing import IO, Any, TypeVar
 import ml_dtypes
 import numpy as np
 
-from gatherscatter.extras import require
-from gatherscatter.files import replace_atomically
-from gatherscatter.tensor_files.zip_members import MOST, open_member
+from gatherscatter.arrays.tensor_files.zip_members import MOST, open_member
+from gatherscatter.system.extras import require
+from gatherscatter.system.files import replace_atomically
 
 Arrays = dict[str, np.ndarray]
 F = TypeVar("F", bound=Callable[..., Any])

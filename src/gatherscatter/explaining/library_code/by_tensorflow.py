@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gatherscatter.library_code.call import LibraryCall
-from gatherscatter.library_code.parts import (
+from gatherscatter.explaining.library_code.call import LibraryCall
+from gatherscatter.explaining.library_code.parts import (
     bag_count,
     bag_default,
     fused_shape,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from gatherscatter.library_code.call import LibraryCall
+from gatherscatter.explaining.library_code.call import LibraryCall
 
 
 def index_lines(call: LibraryCall, library: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
-from gatherscatter.sentences import format_sentence
+from gatherscatter.messages.sentences import format_sentence
 
 Hint = tuple[str, dict[str, int]]
 """The name of a sentence and its numbers, as the core returns them. The name is empty if nothing is certain."""

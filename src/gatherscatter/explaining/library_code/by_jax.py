@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from gatherscatter.library_code.by_numpy import (
+from gatherscatter.explaining.library_code.by_numpy import (
     gather_expression,
     gather_with_empty_tuples,
     normalise_indices,
     prepare_members,
 )
-from gatherscatter.library_code.call import LibraryCall
-from gatherscatter.library_code.parts import (
+from gatherscatter.explaining.library_code.call import LibraryCall
+from gatherscatter.explaining.library_code.parts import (
     bag_count,
     bag_default,
     clear_missing_starts,

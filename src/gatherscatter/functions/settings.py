@@ -10,7 +10,7 @@ import sys
 
 from gatherscatter import _core
 from gatherscatter.errors import integer_fault, make_error, threads_fault
-from gatherscatter.extras import require
+from gatherscatter.system.extras import require
 
 
 def num_threads() -> int:

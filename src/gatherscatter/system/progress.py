@@ -8,8 +8,8 @@ from time import perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from gatherscatter.extras import find_missing
-from gatherscatter.text import printable
+from gatherscatter.messages.text import printable
+from gatherscatter.system.extras import find_missing
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

@@ -4,17 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-
-from gatherscatter.pages.palette import Look
-
-
-@dataclass(frozen=True)
-class Marked:
-    """A text about a verdict. A terminal shows it with the sign and the colour of the look."""
-
-    text: str
-    look: Look
 
 
 def printable(text: str) -> str:

@@ -1,0 +1,1 @@
+"""The words of errors and reports: sentences, suggestions, hints, and texts from numbers."""

@@ -1,0 +1,1 @@
+"""Files, processes, optional packages, memory and the machine."""
