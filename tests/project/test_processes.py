@@ -22,7 +22,8 @@ def echo() -> Iterator[AnsweringProcess]:
 
 def test_answers_are_lines(echo: AnsweringProcess) -> None:
     assert echo.ask(b"one") == b"one"
-    assert echo.ask(b"two\nlines") == b"two lines"
+    for text in (b"two\nlines", b"\\n \\\n \\\\n", bytes(range(256))):
+        assert echo.ask(text) == text
     assert echo.ask() == b""
     assert echo.ask(b"!x") == b"!x"
     assert echo.ask(b"x" * 1_000_000) == b"x" * 1_000_000

@@ -62,7 +62,7 @@ class AnsweringProcess:
         self.close()
 
     def ask(self, question: bytes = b"", *, time_limit: float | None = None) -> bytes:
-        """Return the answer to a question. A line break in the question becomes a space.
+        """Return the answer to a question.
 
         ``time_limit`` replaces that of the process for this question.
 
@@ -86,7 +86,7 @@ class AnsweringProcess:
             timer.daemon = True
             timer.start()
             try:
-                process.stdin.write(question.replace(b"\n", b" ") + b"\n")
+                process.stdin.write(_escape(question) + b"\n")
                 answer = process.stdout.readline()
             except BrokenPipeError:
                 answer = b""
@@ -103,7 +103,7 @@ class AnsweringProcess:
                 raise NoAnswerError(reason)
             if answer.startswith(_ERROR):
                 raise NoAnswerError(answer[1:-1].decode())
-            return answer[1:-1]
+            return _unescape(answer[1:-1])
 
     def close(self) -> None:
         """End the process, also while it works on an answer. Later questions have no answer."""
@@ -158,6 +158,15 @@ class AnsweringProcess:
             self._process = None
 
 
+def _escape(text: bytes) -> bytes:
+    """Return a text on one line."""
+    return text.decode("latin-1").encode("unicode_escape")
+
+
+def _unescape(line: bytes) -> bytes:
+    return line.decode("unicode_escape").encode("latin-1")
+
+
 def _describe_end(code: int) -> str:
     return f"the process died ({signal.strsignal(-code)})" if code < 0 else f"the process ended with code {code}"
 
@@ -175,7 +184,7 @@ def answer_lines(answer: Callable[[bytes], bytes]) -> None:
     answers.flush()
     for line in sys.stdin.buffer:
         try:
-            text = _ANSWER + answer(line.removesuffix(b"\n"))
+            text = _ANSWER + _escape(answer(_unescape(line.removesuffix(b"\n"))))
         except Exception as error:  # any error of a library is the answer
             text = _ERROR + " ".join(str(error).split())[:LONGEST].encode(errors="replace")
         answers.write(text + b"\n")
