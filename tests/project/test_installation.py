@@ -160,6 +160,7 @@ MOVED = {
     "from gatherscatter.onnx import backend": "gatherscatter_models.onnx.backend",
     "from gatherscatter.openvino import convert": "gatherscatter_models.openvino.convert",
     "import gatherscatter.doctor": "gatherscatter_models.doctor",
+    "import gatherscatter.onnx.backend": "gatherscatter_models.onnx.backend",
     "from gatherscatter.doctor import examine, fix": "gatherscatter_models.doctor",
 }
 
@@ -174,7 +175,7 @@ def test_a_name_for_models_says_where_it_is(bare: Environment, code: str) -> Non
 
 @pytest.mark.parametrize("name", ["check_export", "onnx_translations"])
 def test_a_name_for_exports_says_where_it_is(name: str) -> None:
-    torch = pytest.importorskip("gatherscatter.torch")
+    torch = pytest.importorskip("gatherscatter.torch", exc_type=ImportError)
     with pytest.raises(ImportError, match=f"is now gatherscatter_models.torch.{name}, in the package"):
         getattr(torch, name)
 

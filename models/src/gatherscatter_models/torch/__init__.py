@@ -17,6 +17,10 @@ from gatherscatter_models.torch.checking import check_export
 __all__ = ["check_export", "onnx_translations"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def onnx_translations(*, aten: bool = False, domain: bool = False) -> dict[Any, Callable[..., Any]]:
     """Return the table for ``torch.onnx.export(..., dynamo=True, custom_translation_table=onnx_translations())``.
 
