@@ -126,7 +126,9 @@ def test_paths_that_files_name_exist() -> None:
         for file in NAMING
         if file.suffix in ("", ".md", ".py", ".toml", ".cpp", ".hpp")
         for name in PATH.findall(file.read_text(encoding="utf-8"))
-        if not (ROOT / name).exists() and not (ROOT / "docs" / name).exists() and name.removesuffix(".md") != PAGE_OF_THE_SITE
+        if not (ROOT / name).exists()
+        and not (ROOT / "docs" / name).exists()
+        and name.removesuffix(".md") != PAGE_OF_THE_SITE
     }
     assert missing == set()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -43,6 +44,21 @@ class Model(Protocol):
 def is_openvino_model(model: object) -> bool:
     """Whether an object is an `openvino.Model`. It is known by its methods, so OpenVINO need not be imported."""
     return hasattr(model, "get_ordered_ops") and hasattr(model, "get_results")
+
+
+def is_ir(model: object) -> bool:
+    """Whether a model is an ``openvino.Model`` or the XML file of an IR. A file is known by its suffix or its begin."""
+    if not isinstance(model, str | os.PathLike):
+        return is_openvino_model(model)
+    path = Path(model)
+    suffix = path.suffix.lower()
+    return suffix == ".xml" or (suffix != ".onnx" and path.is_file() and begins_as_xml(path))
+
+
+def begins_as_xml(file: Path) -> bool:
+    """Whether a file begins with ``<``, as no ONNX file does."""
+    with file.open("rb") as opened:
+        return opened.read(64).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<")
 
 
 def check_model(model: object, *, kinds: str = "a path, bytes, a ModelProto or an openvino.Model") -> None:

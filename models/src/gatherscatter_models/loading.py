@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gatherscatter.system.processes import shared_process
-from gatherscatter_models.interface import Model, ModelError, check_model, is_openvino_model, name_inputs
+from gatherscatter_models.interface import Model, ModelError, check_model, is_ir, name_inputs
 
 if TYPE_CHECKING:
     import onnx as onnx_package
@@ -58,12 +58,12 @@ def open_model(model: ModelSource | bytes, engine: str = "auto") -> Model:
         from gatherscatter_models.onnx.reading import parse_bytes
 
         model = parse_bytes(model)
-    is_ir = _is_xml(model) if isinstance(model, Path) else is_openvino_model(model)
+    reads_ir = is_ir(model)
     if engine == "openvino":
         from gatherscatter_models.openvino.engine import load_openvino
 
         return load_openvino(model)
-    if is_ir:
+    if reads_ir:
         if engine == "onnxruntime":
             raise ModelError("ONNX Runtime runs no OpenVINO IR; convert it to ONNX first: gatherscatter convert")
         from gatherscatter_models.openvino.ir import load_ir
@@ -141,13 +141,3 @@ def _existing_file(model: str | os.PathLike[str]) -> Path:
     if path.is_file():
         return path
     raise ModelError(f"{path}: {'not a regular file' if path.exists() else 'no such file'}")
-
-
-def _is_xml(path: Path) -> bool:
-    """Whether a file is XML, by its suffix. Other files are XML if they begin with ``<``, as no ONNX file does."""
-    suffix = path.suffix.lower()
-    if suffix in (".xml", ".onnx"):
-        return suffix == ".xml"
-    from gatherscatter_models.openvino.graph import begins_as_xml
-
-    return begins_as_xml(path)

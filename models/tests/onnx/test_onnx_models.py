@@ -315,7 +315,7 @@ def test_a_subgraphs_own_constant_wins_over_a_name_outside() -> None:
     assert run(made, {"flag": np.array(False), "x": x})["y"] == 11
 
 
-def test_the_checker_refuses_functions_of_other_opsets() -> None:
+def test_functions_of_other_opsets() -> None:
     """The same function body is used at opsets 11 and 18 in a model of opset 16. One function calls the other."""
     body = [node("ScatterND", "x at u", "y", "set")]
     old = function("my.old", "Put", "x at u", "y", body, opset=11)
@@ -336,8 +336,9 @@ def test_the_checker_refuses_functions_of_other_opsets() -> None:
         functions=[new, old],  # callers first, because the order does not matter
         domains={"my.old": 1, "my.new": 1},
     )
-    with pytest.raises(ModelError, match="is not compatible with the version imported by model"):
-        run(made, {})
+    results = run(made, {"x": np.array([1, 2, 3, 4], F32), "at": np.array([[0], [0]]), "u": np.array([5, 6], F32)})
+    assert results["a"].tolist() == [6, 2, 3, 4]
+    assert results["b"].tolist() == [17, 2, 3, 4]
 
 
 def test_function_attributes_reach_our_nodes() -> None:
@@ -427,7 +428,7 @@ def test_the_opset_decides_what_a_reduction_may_be(op_type: str) -> None:
 def test_the_opset_decides_which_types_there_are() -> None:
     bfloat16 = np.dtype(ml_dtypes.bfloat16)
     assert run(one_node("ScatterND", 13, bfloat16), given("ScatterND", bfloat16))["y"].tolist() == [1, 4, 3]
-    with pytest.raises(ModelError, match=r"data typestr: T, has unsupported type: tensor\(bfloat16\)"):
+    with pytest.raises(ModelError, match=r"onnx.ScatterND-11: data can't be of type bfloat16"):
         run(one_node("ScatterND", 11, bfloat16), given("ScatterND", bfloat16))
 
 

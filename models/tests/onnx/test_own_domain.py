@@ -44,7 +44,7 @@ def one_node(op_type: str, arrays: dict[str, Any], **attributes: Any) -> onnx.Mo
 
 
 def run_node(op_type: str, arrays: dict[str, Any], **attributes: Any) -> np.ndarray:
-    """Return the result of a node, after checking that `gatherscatter.run` and the evaluator of onnx agree."""
+    """Return the result of a node, after checking that `gatherscatter_models.run` and the evaluator of onnx agree."""
     made = one_node(op_type, arrays, **attributes)
     given = {name: array for name, array in arrays.items() if array is not None}
     result = gm.run(made, given)["out"]

@@ -146,4 +146,6 @@ def test_the_library_does_what_python_does(calls: Any) -> None:
             expected = expected.removeprefix("ModelProto: ").partition("; in node ")[0]
         if isinstance(expected, str) and "must be integers" in expected:
             expected = expected.split(";")[0]  # the library does not read values of a wrong type
+        if isinstance(native, str) and isinstance(expected, str) and " (data " not in expected:
+            native = native.partition(" (data ")[0]  # the sizes of the model are not known
         assert native == expected, (op_type, attributes)

@@ -492,11 +492,11 @@ REFUSED = [
     ),
     (
         "(float[n] data, int64[k] ids) => (float[k] out) { out = Gather <axis = 3> (data, ids) }",
-        "Gather (1/1): axis 3 is out of range for data of rank 1",
+        "onnx.Gather-13: axis 3 is out of range for data of rank 1 (valid: -1..0); in node Gather (1/1)",
     ),
     (
         "(float data, int64[k] ids) => (float[k] out) { out = Gather (data, ids) }",
-        "Gather (1/1): data must have at least one dim",
+        "onnx.Gather-13: data must have at least one dimension; in node Gather (1/1)",
     ),
 ]
 

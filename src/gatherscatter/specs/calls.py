@@ -31,6 +31,7 @@ from gatherscatter.errors import (
     reduction_fault,
 )
 from gatherscatter.functions import gather_tree, tensor_scatter
+from gatherscatter.functions.gather_reduce import check_members_shape
 from gatherscatter.messages.choices import SCALE_TYPES, WITHOUT_ACCUMULATE
 from gatherscatter.messages.sentences import format_sentence
 from gatherscatter.messages.suggestions import suggest_choice, suggest_parameter
@@ -46,7 +47,7 @@ GENERIC_REDUCTIONS = {"sum": "add", "prod": "mul"}
 DEFAULT_ACCUMULATE = {"onnx": "'step'", "openvino": "'wide' for 16-bit floats, else 'step'"}
 
 
-_BY_INDEX = ("gather", "gather_elements", "gather_nd", "scatter_update", "scatter_elements", "scatter_nd")
+BY_INDEX = ("gather", "gather_elements", "gather_nd", "scatter_update", "scatter_elements", "scatter_nd")
 
 
 def call(
@@ -152,7 +153,7 @@ def check_inputs(
     row: OpVersion, inputs: tuple[ArrayLike | None, ...], attributes: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
     """Check and convert the inputs, and return them with the values of all attributes."""
-    _check_input_count(row, len(inputs), attributes)
+    check_input_count(row, len(inputs), attributes)
     _check_attribute_names(row, attributes)
     arrays = [_as_array(row, known, value) for known, value in zip(row.inputs, inputs, strict=False)]
     _check_types(row, arrays)
@@ -162,10 +163,23 @@ def check_inputs(
 def check_call(row: OpVersion, inputs: tuple[ArrayLike | None, ...], attributes: dict[str, Any]) -> None:
     """Raise the errors of a call about types, attributes and shapes. The values of indices are not checked."""
     arrays, values = check_inputs(row, inputs, attributes)
-    if row.kernel in _BY_INDEX and all(map(_is_plain, arrays)):
+    if row.kernel in BY_INDEX and all(map(_is_plain, arrays)):
         inner, options = kernel_arguments(row, arrays, values)
         data, indices, updates = [*inner, None][:3]
         _core.describe_call(row.name, row.kernel, data, indices, updates, *(*options.values(), None, None))
+        return
+    named = name_inputs(row, arrays)
+    if row.kernel == "tensor_scatter":
+        past, update, window = named["past_cache"], named["update"], named.get("write_indices")
+        axis = tensor_scatter.normalise_cache_axis(row.name, values["axis"], past.ndim)
+        tensor_scatter.check_shapes(row.name, past.shape, update.shape, axis, None if window is None else window.shape)
+    elif row.kernel == "gather_quantized":
+        quantized.check_arrays(row.name, *arrays, **values)
+    elif row.kernel == "gather_reduce":
+        reduction, accumulate = choose_reduction(row, arrays[0], values, None)
+        members = bags.check_members(row.name, named, reduction, accumulate)
+        if (segments := named.get("segment_ids")) is not None:
+            check_members_shape(row.name, "segment_ids", segments.shape, members)
     else:
         choose_reduction(row, arrays[0], values, None)
 
@@ -265,7 +279,8 @@ def _find_first_versions(row: OpVersion) -> dict[str, int]:
     return {attribute.name: other.version for other in reversed(relatives) for attribute in other.attributes}
 
 
-def _check_input_count(row: OpVersion, count: int, attributes: dict[str, Any]) -> None:
+def check_input_count(row: OpVersion, count: int, attributes: dict[str, Any]) -> None:
+    """Refuse a number of inputs that the version does not have."""
     required = sum(not known.optional for known in row.inputs)
     if required <= count <= len(row.inputs):
         return

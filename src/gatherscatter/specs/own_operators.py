@@ -17,7 +17,7 @@ from gatherscatter.arrays import convert
 from gatherscatter.errors import make_error
 from gatherscatter.functions import gather_quantized, gather_reduce
 from gatherscatter.specs import table
-from gatherscatter.specs.calls import call, check_inputs, has_reductions, name_inputs
+from gatherscatter.specs.calls import call, check_call, check_inputs, has_reductions, name_inputs
 from gatherscatter.specs.rows import DOMAIN, OWN_ROWS
 from gatherscatter.specs.table import OpVersion, make_op_version
 
@@ -88,6 +88,21 @@ def run(row: OpVersion, inputs: tuple[Any, ...], attributes: dict[str, Any]) -> 
         return call(row, inputs, given, accumulate)
     run_own: Callable[..., np.ndarray] = _RUNS.get(row.kernel, call)
     return run_own(row, inputs, attributes)
+
+
+def check(row: OpVersion, inputs: tuple[Any, ...], attributes: dict[str, Any]) -> None:
+    """Raise the errors of a call of `run` about types, attributes and shapes. The values of indices are not checked."""
+    if row.kernel not in _RUNS:
+        check_call(row, inputs, attributes)
+        return
+    arrays, values = check_inputs(row, inputs, attributes)
+    if row.kernel == "gather_quantized":
+        gather_quantized.prepare_arguments(row.name, *arrays).describe(row.name, **values)
+        return
+    given = name_inputs(row, arrays)
+    members = given["data"].shape[:1] if given.get("indices") is None else given["indices"].shape
+    if (segments := given.get("segment_ids")) is not None:
+        gather_reduce.check_members_shape(row.name, "segment_ids", segments.shape, members)
 
 
 def _gather_quantized(row: OpVersion, inputs: tuple[Any, ...], attributes: dict[str, Any]) -> np.ndarray:

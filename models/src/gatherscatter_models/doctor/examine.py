@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import ArrayLike
@@ -23,7 +22,7 @@ from gatherscatter_models.findings.verdicts import (
     names,
     record_of,
 )
-from gatherscatter_models.interface import Model, ModelError, check_model, is_openvino_model, name_inputs
+from gatherscatter_models.interface import Model, ModelError, check_model, is_ir, name_inputs
 
 if TYPE_CHECKING:
     from gatherscatter_models.loading import ModelSource
@@ -67,7 +66,7 @@ def examine(
 
     Parameters
     ----------
-    model : path or onnx.ModelProto
+    model : path, onnx.ModelProto or openvino.Model
         An ``.onnx`` file, the ``.xml`` of an OpenVINO IR, or a ModelProto.
     inputs : mapping of str to array, or sequence of arrays, optional
         The inputs of one run, as for `gatherscatter_models.run`.
@@ -113,8 +112,7 @@ def examine(
 def read_source(model: ModelSource) -> NodeSource:
     """Return the nodes of a model, from an IR or from ONNX."""
     check_model(model, kinds="a path, a ModelProto or an openvino.Model")
-    is_xml = isinstance(model, str | os.PathLike) and Path(model).suffix.lower() == ".xml"
-    if is_xml or is_openvino_model(model):
+    if is_ir(model):
         from gatherscatter_models.doctor.ir_nodes import IrSource
 
         return IrSource(model)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import onnx
 
-from gatherscatter.errors import make_error
+from gatherscatter.errors import OpError, make_error
 from gatherscatter.specs import own_operators, table
+from gatherscatter.specs.calls import check_input_count
 from gatherscatter.specs.rows import DOMAIN
 from gatherscatter_models.findings.nodes import Key, Operand, Site
 from gatherscatter_models.interface import ModelError
@@ -67,29 +68,34 @@ def find_inner_bodies(body: Body) -> Iterator[Body]:
                 yield from find_inner_bodies(Body((*body.key, position, attribute.name), place, attribute.g, scopes))
 
 
-def find_sites(body: Body, notes: list[str]) -> Iterator[Site]:
-    """Yield the gathers and scatters of a body. Those that can't be examined are added to ``notes``."""
-    scope = body.scopes[0]
+def find_sites(body: Body, notes: list[str], call: Scope | None = None) -> Iterator[Site]:
+    """Yield the gathers and scatters of a body. Those that can't be examined are added to ``notes``.
+
+    ``call`` is one of the scopes of the body: then attributes that the caller of a function gives are known, too.
+    """
+    scope = call or body.scopes[0]
     for position, node in enumerate(body.proto.node):
         if is_family(node) or is_own(node) or is_contributed(node):
             label = body.label(position)
             try:
-                yield read_site(node, scope, (*body.key, position), label, body.place)
+                yield read_site(node, scope, (*body.key, position), label, body.place, of_call=call is not None)
             except LookupError as error:
                 notes.append(f"{label}: {error}")
 
 
-def read_site(node: onnx.NodeProto, scope: Scope, key: Key, label: str, place: str = "") -> Site:
+def read_site(
+    node: onnx.NodeProto, scope: Scope, key: Key, label: str, place: str = "", *, of_call: bool = False
+) -> Site:
     """Return the site of a gather or scatter of ONNX, of gatherscatter's domain or of a runtime's domain.
 
-    ``scope`` is that of its body.
+    ``scope`` is that of its body. ``of_call``: the attributes that it has from the caller of a function are taken.
 
     Raises
     ------
     LookupError
         The opset has no such operator.
     ModelError
-        An attribute does not have the type that the op version defines.
+        An attribute does not have the type that the op version defines, or there are too many inputs.
     """
     if node.domain == DOMAIN:
         row = replace(own_operators.find_of_node(node), domain=DOMAIN)  # findings about ONNX's do not apply
@@ -97,11 +103,16 @@ def read_site(node: onnx.NodeProto, scope: Scope, key: Key, label: str, place: s
         row = find_contributed(node)
     else:
         row = table.find("onnx", node.op_type, scope.opset)
+    try:
+        check_input_count(row, len(node.input), {})
+    except OpError as error:
+        raise ModelError(f"{error}; in node {label}") from None
     operands = tuple(
         _operand(scope, known.name, name) if name else None for known, name in zip(row.inputs, node.input, strict=False)
     )
     name = one_line(node.name or next(iter(node.output), ""))
-    return Site(key, name, label, place, row, operands, _attributes(node, row, label))
+    given = scope.attributes_of(node) if of_call else _own_attributes(node)
+    return Site(key, name, label, place, row, operands, _read_attributes(row, label, *given))
 
 
 def _operand(scope: Scope, role: str, name: str) -> Operand:
@@ -109,15 +120,20 @@ def _operand(scope: Scope, role: str, name: str) -> Operand:
     return Operand(role, name, info.element_type, info.sizes, scope.constant(name), info.is_size)
 
 
-def _attributes(node: onnx.NodeProto, row: table.OpVersion, label: str) -> dict[str, Any]:
-    """Return the attributes with their defaults, without those that the caller of a function gives."""
-    values: dict[str, Any] = {known.name: known.default for known in row.attributes}
-    for attribute in node.attribute:
-        if attribute.ref_attr_name:
-            values.pop(attribute.name, None)
-        else:
-            value = onnx.helper.get_attribute_value(attribute)
-            values[attribute.name] = value.decode(errors="replace") if isinstance(value, bytes) else value
+def _own_attributes(node: onnx.NodeProto) -> tuple[dict[str, onnx.AttributeProto], frozenset[str]]:
+    """Return the attributes of a node by name, and the names of those that the caller of a function gives."""
+    own = {attribute.name: attribute for attribute in node.attribute if not attribute.ref_attr_name}
+    return own, frozenset(attribute.name for attribute in node.attribute) - own.keys()
+
+
+def _read_attributes(
+    row: table.OpVersion, label: str, given: Mapping[str, onnx.AttributeProto], unknown: frozenset[str]
+) -> dict[str, Any]:
+    """Return the values of attributes with their defaults, without the unknown ones."""
+    values: dict[str, Any] = {known.name: known.default for known in row.attributes if known.name not in unknown}
+    for attribute_name, attribute in given.items():
+        value = onnx.helper.get_attribute_value(attribute)
+        values[attribute_name] = value.decode(errors="replace") if isinstance(value, bytes) else value
     for known in row.attributes:
         wanted = str if known.type == "string" else int
         value = values.get(known.name, known.default)

@@ -68,7 +68,7 @@ def reference_ops(opset: int | None = None) -> list[type[OpRun]]:
 
     They implement the gathers and scatters of ONNX, of ONNX Runtime's domain com.microsoft and of the domain
     ``gatherscatter`` (docs/onnx.md). The evaluator uses them for nodes of the main graph and of subgraphs, but not for
-    nodes in functions. `gatherscatter.run` uses them for all nodes.
+    nodes in functions. `gatherscatter_models.run` uses them for all nodes.
 
     Parameters
     ----------

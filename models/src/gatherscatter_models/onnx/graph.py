@@ -171,6 +171,17 @@ def find_called(nodes: Iterable[onnx.NodeProto], functions: Mapping[FunctionKey,
     return list(dict.fromkeys(key for node in walk(nodes) if (key := (node.domain, node.op_type)) in functions))
 
 
+def find_all_called(model: onnx.ModelProto) -> set[FunctionKey]:
+    """Return the functions that a model calls, directly or in other functions."""
+    by_key = {(function.domain, function.name): function for function in model.functions}
+    called: set[FunctionKey] = set()
+    new = find_called(model.graph.node, by_key)
+    while new:
+        called.update(new)
+        new = [key for caller in new for key in find_called(by_key[caller].node, by_key) if key not in called]
+    return called
+
+
 def _complete_call(node: onnx.NodeProto, function: onnx.FunctionProto) -> None:
     node.input.extend([""] * (len(function.input) - len(node.input)))
     given = {attribute.name for attribute in node.attribute}

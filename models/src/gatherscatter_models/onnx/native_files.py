@@ -9,7 +9,7 @@ from pathlib import Path
 import onnx
 
 from gatherscatter.system.files import replace_atomically
-from gatherscatter_models.interface import ModelError
+from gatherscatter_models.interface import ModelError, is_ir
 from gatherscatter_models.onnx.model_files import model_outputs, refuse_own_input
 from gatherscatter_models.onnx.native_nodes import ModelPlan, move_nodes
 from gatherscatter_models.onnx.reading import name_model_in_errors, parse_onnx, read_onnx
@@ -56,15 +56,15 @@ def convert_for_onnxruntime(
     source, target = Path(model), Path(to)
     if target.suffix.lower() != ".onnx":
         raise ModelError(f"{target.name}: the name of the converted model must end in .onnx")
-    if source.suffix.lower() == ".xml":
+    if is_ir(source):
         text = f"{source.name} is an OpenVINO IR; convert it to ONNX first: gatherscatter convert {source.name}"
         raise ModelError(f"{text} {source.stem}.onnx")
     refuse_own_input(target, source)
     with name_model_in_errors(source):
         checked = read_onnx(source)
         require_engine(checked)
-        if checked.refusal:
-            raise ModelError(checked.refusal)
+        if checked.refusal.text:
+            raise ModelError(checked.refusal.text)
         proto = parse_onnx(source)
         plan = move_nodes(proto, source, fuse=fuse)
         if not plan.moved:

@@ -13,7 +13,7 @@ import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from gatherscatter_models.interface import ModelError, TensorInfo
-from gatherscatter_models.onnx.checking import check_model
+from gatherscatter_models.onnx.checking import Refusal, check_model
 from gatherscatter_models.onnx.graph import normalise, one_line, without_initializers
 from gatherscatter_models.onnx.tensors import ExternalData, external_tensors, type_name
 from gatherscatter_models.onnx.value_info import declared_dim
@@ -28,18 +28,18 @@ class CheckedModel(NamedTuple):
     ----------
     proto : the normalised model, without the initializers of its main graph
     initializers : these, by name. They cannot be written to
-    refusal : why ONNX Runtime can't run the model with gatherscatter's library; empty if it can
+    refusal : what ONNX Runtime, with gatherscatter's library, can't do with the model
     """
 
     proto: onnx.ModelProto
     initializers: dict[str, np.ndarray]
-    refusal: str
+    refusal: Refusal
 
 
 @contextmanager
 def name_model_in_errors(model: str | os.PathLike[str] | onnx.ModelProto) -> Iterator[None]:
     """Turn all errors in a block into ModelErrors that name the model."""
-    source = "ModelProto" if isinstance(model, onnx.ModelProto) else str(os.fspath(model))
+    source = "ModelProto" if isinstance(model, onnx.ModelProto) else one_line(str(os.fspath(model)))
     try:
         yield
     except ModelError as error:

@@ -116,17 +116,18 @@ def load_onnx(source: str | os.PathLike[str] | onnx.ModelProto, engine: str | No
     """
     with name_model_in_errors(source):
         checked = read_onnx(source)
-        if engine == "onnxruntime" and checked.refusal:
-            raise ModelError(checked.refusal)
-        if engine == "reference" or checked.refusal:
-            note = f"the reference evaluator runs the model, because {checked.refusal}" if engine is None else ""
+        refusal = checked.refusal.text or checked.refusal.python_text
+        if engine == "onnxruntime" and refusal:
+            raise ModelError(refusal)
+        if engine == "reference" or refusal:
+            note = f"the reference evaluator runs the model, because {refusal}" if engine is None else ""
             return ReferenceModel(checked, note)
         return SessionModel(checked, source)
 
 
 def require_engine(checked: CheckedModel) -> None:
     """Raise ModelError unless ONNX Runtime or the reference evaluator can run a model."""
-    if checked.refusal:
+    if checked.refusal.text:
         make_evaluator(checked.proto)
 
 

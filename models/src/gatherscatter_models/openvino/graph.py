@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gatherscatter.messages.text import one_line, quote, quote_if_needed
 from gatherscatter.system.processes import NoAnswerError, answer_lines, limit_memory, shared_process
-from gatherscatter_models.interface import ModelError
+from gatherscatter_models.interface import ModelError, begins_as_xml
 from gatherscatter_models.openvino import element_types
 
 CONSTANTS = ("Const", "Constant")
@@ -84,12 +84,6 @@ def read_ir(path: str | os.PathLike[str]) -> Any:
         raise ModelError(f"OpenVINO can't read it: {error}") from None
     except RuntimeError as error:
         raise ModelError(f"OpenVINO can't read it: {shorten(error)}") from None
-
-
-def begins_as_xml(file: Path) -> bool:
-    """Whether a file begins with ``<``, as no ONNX file does."""
-    with file.open("rb") as opened:
-        return opened.read(64).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<")
 
 
 def _check_weights(file: Path) -> None:

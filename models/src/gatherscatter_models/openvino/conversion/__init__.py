@@ -10,7 +10,7 @@ from typing import Any
 import onnx
 
 from gatherscatter.system.files import replace_atomically
-from gatherscatter_models.interface import ModelError, is_openvino_model
+from gatherscatter_models.interface import ModelError, is_ir
 from gatherscatter_models.onnx.model_files import refuse_own_input
 from gatherscatter_models.openvino.conversion.from_onnx import from_onnx
 from gatherscatter_models.openvino.conversion.to_onnx import to_onnx
@@ -71,7 +71,7 @@ def convert(
     ModelError
         The model can't be read, a node can't be converted exactly, or ``to`` would overwrite the model.
     ImportError
-        The ``onnx`` package is missing; the message names the extra.
+        The ``openvino`` package is missing. The message names the extra.
 
     >>> import numpy as np, onnx, gatherscatter_models as gm
     >>> model = onnx.parser.parse_model(
@@ -95,9 +95,8 @@ def convert(
 def _convert(model: Any, indices: str) -> onnx.ModelProto | IRWriter:
     if isinstance(model, onnx.ModelProto):
         return from_onnx(model, indices)
-    if isinstance(model, str | os.PathLike):
-        path = Path(model)
-        return to_onnx(path, indices) if path.suffix.lower() == ".xml" else from_onnx(path, indices)
-    if not is_openvino_model(model):
+    if is_ir(model):
+        return to_onnx(Path(model) if isinstance(model, str | os.PathLike) else model, indices)
+    if not isinstance(model, str | os.PathLike):
         raise TypeError(f"model must be a path, an onnx.ModelProto or an openvino.Model, not {type(model).__name__}")
-    return to_onnx(model, indices)
+    return from_onnx(Path(model), indices)
