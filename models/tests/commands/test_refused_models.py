@@ -157,6 +157,17 @@ def test_each_call_of_a_function_is_checked(tmp_path: Path) -> None:
     assert call("doctor", str(path)).exit_code == 0
 
 
+@pytest.mark.parametrize("op_type", ["GatherBlockQuantized", "GatherQuantized"])
+def test_the_check_of_a_large_table_takes_no_memory(op_type: str, tmp_path: Path) -> None:
+    domain = "com.microsoft" if op_type == "GatherBlockQuantized" else "gatherscatter"
+    table = {"codes": (np.uint8, [1 << 24, 1 << 16]), "line": (I64, [1 << 40]), "scales": (F32, [1 << 24, 1 << 12])}
+    made = model([node(op_type, "codes line scales", "y", domain=domain, block_size=32)], table, {"y": (F32, None)},
+                 domains={domain: 1})  # fmt: skip
+    onnx.save(made, tmp_path / "model.onnx")
+    result = call("doctor", str(tmp_path / "model.onnx"))
+    assert result.exit_code == 0, result.stderr
+
+
 def accepted() -> dict[str, onnx.ModelProto]:
     """Return valid models that the checker of the onnx package, or ONNX Runtime's Python interface, refuses."""
     made = {name: model([node("ScatterND", "x at u", "y")], AT, {"y": (F32, [4])}) for name in ("name", "version")}

@@ -15,6 +15,7 @@ from gatherscatter.errors import make_error
 from gatherscatter.messages.choices import CODE_TYPES, SCALE_TYPES
 
 _OP = "gather_quantized"
+_LARGEST_CHECKED = 1 << 22  # elements
 
 
 def gather_quantized(
@@ -103,6 +104,15 @@ def prepare_arguments(
     if out is not None:
         convert.check_out(op, out, np.empty(0, dtype), None)
     return QuantizedArguments(codes, places, factors, zeros, out, dtype, arguments.made)
+
+
+def check_small_table(op: str, data: np.ndarray, *others: np.ndarray | None, **options: Any) -> None:
+    """Raise the errors about the shapes of a call, unless an array has more than a few million elements.
+
+    The core checks shapes, and copies arrays that are not contiguous before.
+    """
+    if all(array is None or array.size <= _LARGEST_CHECKED for array in (data, *others)):
+        prepare_arguments(op, data, *others).describe(op, **options)  # type: ignore[arg-type]
 
 
 def as_table(

@@ -31,6 +31,7 @@ from gatherscatter.errors import (
     reduction_fault,
 )
 from gatherscatter.functions import gather_tree, tensor_scatter
+from gatherscatter.functions.gather_quantized import check_small_table
 from gatherscatter.functions.gather_reduce import check_members_shape
 from gatherscatter.messages.choices import SCALE_TYPES, WITHOUT_ACCUMULATE
 from gatherscatter.messages.sentences import format_sentence
@@ -174,7 +175,9 @@ def check_call(row: OpVersion, inputs: tuple[ArrayLike | None, ...], attributes:
         axis = tensor_scatter.normalise_cache_axis(row.name, values["axis"], past.ndim)
         tensor_scatter.check_shapes(row.name, past.shape, update.shape, axis, None if window is None else window.shape)
     elif row.kernel == "gather_quantized":
-        quantized.check_arrays(row.name, *arrays, **values)
+        quantized.check(row.name, element_type(arrays[0].dtype), arrays[0].shape, named["scales"].shape, **values)
+        axis = values.pop("gather_axis")
+        check_small_table(row.name, *arrays, axis=axis, **values, mode="fill")
     elif row.kernel == "gather_reduce":
         reduction, accumulate = choose_reduction(row, arrays[0], values, None)
         members = bags.check_members(row.name, named, reduction, accumulate)

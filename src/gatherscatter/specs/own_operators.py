@@ -97,7 +97,7 @@ def check(row: OpVersion, inputs: tuple[Any, ...], attributes: dict[str, Any]) -
         return
     arrays, values = check_inputs(row, inputs, attributes)
     if row.kernel == "gather_quantized":
-        gather_quantized.prepare_arguments(row.name, *arrays).describe(row.name, **values)
+        gather_quantized.check_small_table(row.name, *arrays, **values)
         return
     given = name_inputs(row, arrays)
     members = given["data"].shape[:1] if given.get("indices") is None else given["indices"].shape

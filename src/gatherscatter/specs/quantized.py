@@ -14,26 +14,12 @@ from gatherscatter.specs.table import Dims
 _SMALLEST_BLOCK = 16
 
 
-def run(op: str, *inputs: Any, **attributes: int) -> np.ndarray:
+def run(op: str, *inputs: Any, gather_axis: int, quantize_axis: int, block_size: int, bits: int) -> np.ndarray:
     """Run the operator on inputs of its types. An index out of range gives zeros."""
-    call, options = _prepare(op, inputs, **attributes)
-    return call.run(op, **options)
-
-
-def check_arrays(op: str, *inputs: Any, **attributes: int) -> None:
-    """Raise the errors of a call that do not depend on values."""
-    call, options = _prepare(op, inputs, **attributes)
-    call.describe(op, **options)
-
-
-def _prepare(
-    op: str, inputs: tuple[Any, ...], *, gather_axis: int, quantize_axis: int, block_size: int, bits: int
-) -> tuple[gather_quantized.QuantizedArguments, dict[str, Any]]:
     data, indices, scales, zero_points = (*inputs, None)[:4]
     check(op, element_type(data.dtype), data.shape, scales.shape, gather_axis, quantize_axis, block_size, bits)
     call = gather_quantized.prepare_arguments(op, data, indices, scales, zero_points)
-    options = {"axis": gather_axis, "quantize_axis": quantize_axis, "block_size": block_size, "bits": bits}
-    return call, {**options, "mode": "fill"}
+    return call.run(op, axis=gather_axis, quantize_axis=quantize_axis, block_size=block_size, bits=bits, mode="fill")
 
 
 def check(
