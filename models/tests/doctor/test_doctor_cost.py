@@ -241,8 +241,8 @@ def test_what_is_recommended_can_be_typed(tmp_path: Path, monkeypatch: pytest.Mo
     path = tmp_path / "the model's file.onnx"
     onnx.save(scatter(reduction="add"), path)
     [line] = fixed_with(monkeypatch, tmp_path, SLOW, path).advice
-    call = line[line.index("gatherscatter.onnx") : line.index(" to the rewritten")]
-    assert eval(call, {"gatherscatter": gs}).run(None, INPUTS)[0].tolist() == [2, 0, 0, 5]
+    call = line[line.index("gatherscatter_models.onnx") : line.index(" to the rewritten")]
+    assert eval(call, {"gatherscatter_models": gm}).run(None, INPUTS)[0].tolist() == [2, 0, 0, 5]
     command = line[line.index("gatherscatter convert") : line.rindex(": ")]
     monkeypatch.chdir(tmp_path)
     succeed(*shlex.split(command)[1:])
