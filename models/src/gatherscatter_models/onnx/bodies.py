@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import onnx
@@ -15,7 +16,7 @@ from gatherscatter.specs.rows import DOMAIN
 from gatherscatter_models.findings.nodes import Key, Operand, Site
 from gatherscatter_models.interface import ModelError
 from gatherscatter_models.onnx.graph import find_contributed, is_contributed, is_family, is_own, node_label, one_line
-from gatherscatter_models.onnx.scopes import Scope, infer_functions, infer_model
+from gatherscatter_models.onnx.scopes import Scope, infer_functions, infer_model, resolve_attributes
 from gatherscatter_models.onnx.tensors import ExternalData
 
 
@@ -74,21 +75,27 @@ def find_sites(body: Body, notes: list[str], call: Scope | None = None) -> Itera
     ``call`` is one of the scopes of the body: then attributes that the caller of a function gives are known, too.
     """
     scope = call or body.scopes[0]
+    given = call.attributes if call else {}
     for position, node in enumerate(body.proto.node):
         if is_family(node) or is_own(node) or is_contributed(node):
             label = body.label(position)
             try:
-                yield read_site(node, scope, (*body.key, position), label, body.place, of_call=call is not None)
+                yield read_site(node, scope, (*body.key, position), label, body.place, given)
             except LookupError as error:
                 notes.append(f"{label}: {error}")
 
 
 def read_site(
-    node: onnx.NodeProto, scope: Scope, key: Key, label: str, place: str = "", *, of_call: bool = False
+    node: onnx.NodeProto,
+    scope: Scope,
+    key: Key,
+    label: str,
+    place: str = "",
+    given: Mapping[str, onnx.AttributeProto] = MappingProxyType({}),
 ) -> Site:
     """Return the site of a gather or scatter of ONNX, of gatherscatter's domain or of a runtime's domain.
 
-    ``scope`` is that of its body. ``of_call``: the attributes that it has from the caller of a function are taken.
+    ``scope`` is that of its body. ``given`` are the known attributes that the caller of a function gives.
 
     Raises
     ------
@@ -111,8 +118,8 @@ def read_site(
         _operand(scope, known.name, name) if name else None for known, name in zip(row.inputs, node.input, strict=False)
     )
     name = one_line(node.name or next(iter(node.output), ""))
-    given = scope.attributes_of(node) if of_call else _own_attributes(node)
-    return Site(key, name, label, place, row, operands, _read_attributes(row, label, *given))
+    attributes = _read_attributes(row, label, *resolve_attributes(node, given))
+    return Site(key, name, label, place, row, operands, attributes)
 
 
 def _operand(scope: Scope, role: str, name: str) -> Operand:
@@ -120,25 +127,19 @@ def _operand(scope: Scope, role: str, name: str) -> Operand:
     return Operand(role, name, info.element_type, info.sizes, scope.constant(name), info.is_size)
 
 
-def _own_attributes(node: onnx.NodeProto) -> tuple[dict[str, onnx.AttributeProto], frozenset[str]]:
-    """Return the attributes of a node by name, and the names of those that the caller of a function gives."""
-    own = {attribute.name: attribute for attribute in node.attribute if not attribute.ref_attr_name}
-    return own, frozenset(attribute.name for attribute in node.attribute) - own.keys()
-
-
 def _read_attributes(
-    row: table.OpVersion, label: str, given: Mapping[str, onnx.AttributeProto], unknown: frozenset[str]
+    row: table.OpVersion, label: str, known: Mapping[str, onnx.AttributeProto], unknown: frozenset[str]
 ) -> dict[str, Any]:
     """Return the values of attributes with their defaults, without the unknown ones."""
-    values: dict[str, Any] = {known.name: known.default for known in row.attributes if known.name not in unknown}
-    for attribute_name, attribute in given.items():
+    values: dict[str, Any] = {each.name: each.default for each in row.attributes if each.name not in unknown}
+    for name, attribute in known.items():
         value = onnx.helper.get_attribute_value(attribute)
-        values[attribute_name] = value.decode(errors="replace") if isinstance(value, bytes) else value
-    for known in row.attributes:
-        wanted = str if known.type == "string" else int
-        value = values.get(known.name, known.default)
-        if known.name in values and not isinstance(value, wanted) and value is not known.default:
-            facts = {"type": known.type, "given": type(value).__name__}
-            error = make_error("attribute_type", row.name, input=known.name, **facts)
+        values[name] = value.decode(errors="replace") if isinstance(value, bytes) else value
+    for each in row.attributes:
+        wanted = str if each.type == "string" else int
+        value = values.get(each.name, each.default)
+        if each.name in values and not isinstance(value, wanted) and value is not each.default:
+            facts = {"type": each.type, "given": type(value).__name__}
+            error = make_error("attribute_type", row.name, input=each.name, **facts)
             raise ModelError(f"{error}; in node {label}")
     return values

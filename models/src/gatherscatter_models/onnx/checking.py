@@ -81,8 +81,8 @@ def _check_file(question: bytes) -> bytes:
     path = Path(os.fsdecode(question))
     model = onnx.load_model(path, load_external_data=False)
     files = ExternalData(path)
-    beside = {files.file(tensor, "a tensor") for tensor in external_tensors(model)}
-    limit_memory(MEMORY + 20 * sum(file.stat().st_size for file in (path, *beside)))
+    data_files = {files.file(tensor, "a tensor") for tensor in external_tensors(model)}
+    limit_memory(MEMORY + 20 * sum(file.stat().st_size for file in (path, *data_files)))
     _check_opset(model)
     normalise(model)
     callees_first(model.functions, model.graph.node)  # the checker would expand calls without a limit

@@ -14,8 +14,8 @@ from gatherscatter_models.onnx.tensors import external_tensors
 def model_outputs(path: Path) -> list[Path]:
     """Return the files that saving a model may write: an .xml has a .bin next to it, a large .onnx a tensor file."""
     suffix = path.suffix.lower()
-    beside = {".xml": [path.with_suffix(".bin")], ".onnx": [path.with_name(f"{path.name}.data")]}
-    return [path, *beside.get(suffix, [])]
+    data_files = {".xml": [path.with_suffix(".bin")], ".onnx": [path.with_name(f"{path.name}.data")]}
+    return [path, *data_files.get(suffix, [])]
 
 
 def model_inputs(path: Path) -> list[Path]:

@@ -75,11 +75,11 @@ def convert_for_onnxruntime(
 
 def _save(model: onnx.ModelProto, files: ExternalData, path: Path) -> None:
     """Write a model, and its external data to a file next to it."""
-    _, beside = model_outputs(path)
+    _, data_file = model_outputs(path)
     tensors = list(external_tensors(model))
     with ExitStack() as stack:
         if tensors:
-            data = stack.enter_context(stack.enter_context(replace_atomically(beside)).open("wb"))
+            data = stack.enter_context(stack.enter_context(replace_atomically(data_file)).open("wb"))
             for tensor in tensors:
-                files.copy(tensor, f"tensor {tensor.name!r}", data, beside.name)
+                files.copy(tensor, f"tensor {tensor.name!r}", data, data_file.name)
         stack.enter_context(replace_atomically(path)).write_bytes(model.SerializeToString())

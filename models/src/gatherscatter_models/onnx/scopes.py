@@ -45,6 +45,24 @@ NODE = 200  # the count for a node of a function, in addition to the dims and va
 _T = onnx.TensorProto
 
 
+def resolve_attributes(
+    node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]
+) -> tuple[dict[str, onnx.AttributeProto], frozenset[str]]:
+    """Return the attributes of a node by name, and the names of the unknown ones.
+
+    ``given`` are the attributes that the caller of a function gives.
+    """
+    known: dict[str, onnx.AttributeProto] = {}
+    unknown = set()
+    for attribute in node.attribute:
+        source = given.get(attribute.ref_attr_name) if attribute.ref_attr_name else attribute
+        if source is None:
+            unknown.add(attribute.name)
+        else:
+            known[attribute.name] = source
+    return known, frozenset(unknown)
+
+
 @dataclass
 class Scope:
     """The values of a graph, subgraph or function; ``outer`` is the scope around a subgraph.
@@ -191,15 +209,7 @@ class Scope:
 
     def attributes_of(self, node: onnx.NodeProto) -> tuple[dict[str, onnx.AttributeProto], frozenset[str]]:
         """Return the attributes of a node by name, and the names of the unknown ones."""
-        known: dict[str, onnx.AttributeProto] = {}
-        unknown = set()
-        for attribute in node.attribute:
-            source = self.attributes.get(attribute.ref_attr_name) if attribute.ref_attr_name else attribute
-            if source is None:
-                unknown.add(attribute.name)
-            else:
-                known[attribute.name] = source
-        return known, frozenset(unknown)
+        return resolve_attributes(node, self.attributes)
 
     def _call(
         self, node: onnx.NodeProto, function: onnx.FunctionProto, inputs: Sequence[ValueInfo | None]
