@@ -190,6 +190,10 @@ def accepted() -> dict[str, onnx.ModelProto]:
     made["unused function"] = model(
         [node("ScatterND", "x at u", "y")], AT, {"y": (F32, [4])}, functions=[unused], domains={"my": 1}
     )
+    cache = {"past": (F32, [2, 3, 4]), "new": (F32, [2, 1, 4]), "at": (I64, [2])}
+    made["strings"] = model([node("TensorScatter", "past new at", "y")], cache, {"y": (F32, [2, 3, 4])}, opset=24)
+    for value in (*made["strings"].graph.input[:2], *made["strings"].graph.output):
+        value.type.tensor_type.elem_type = onnx.TensorProto.STRING
     narrow = {"x": (ml_dtypes.bfloat16, [4]), "at": (I64, [2, 1]), "u": (ml_dtypes.bfloat16, [2])}
     made["bfloat16"] = model([node("ScatterND", "x at u", "y")], narrow, {"y": (ml_dtypes.bfloat16, [4])})
     return made

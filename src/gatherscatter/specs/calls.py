@@ -162,15 +162,19 @@ def check_inputs(
 
 
 def check_call(row: OpVersion, inputs: tuple[ArrayLike | None, ...], attributes: dict[str, Any]) -> None:
-    """Raise the errors of a call about types, attributes and shapes. The values of indices are not checked."""
+    """Raise the errors of a call about types, attributes and shapes. The values of indices are not checked.
+
+    Shapes of strings are not checked.
+    """
     arrays, values = check_inputs(row, inputs, attributes)
-    if row.kernel in BY_INDEX and all(map(_is_plain, arrays)):
+    named = name_inputs(row, arrays)
+    if not all(map(_is_plain, arrays)):
+        choose_reduction(row, arrays[0], values, None)
+    elif row.kernel in BY_INDEX:
         inner, options = kernel_arguments(row, arrays, values)
         data, indices, updates = [*inner, None][:3]
         _core.describe_call(row.name, row.kernel, data, indices, updates, *(*options.values(), None, None))
-        return
-    named = name_inputs(row, arrays)
-    if row.kernel == "tensor_scatter":
+    elif row.kernel == "tensor_scatter":
         past, update, window = named["past_cache"], named["update"], named.get("write_indices")
         axis = tensor_scatter.normalise_cache_axis(row.name, values["axis"], past.ndim)
         tensor_scatter.check_shapes(row.name, past.shape, update.shape, axis, None if window is None else window.shape)
