@@ -89,5 +89,5 @@ def _stand_in(operand: Operand, shape: tuple[int, ...]) -> np.ndarray:
     dtype = np.dtype(object if operand.element_type == "string" else operand.element_type)
     is_wrong_index = operand.role in INDEX_ROLES and dtype.kind not in "iu"
     if dtype.kind == "O" or is_wrong_index:
-        return np.empty((0,) * len(shape), dtype)  # errors about types do not read elements
+        return np.full((0,) * len(shape), "" if dtype.kind == "O" else 0, dtype)  # a type is checked without elements
     return np.broadcast_to(np.zeros((), dtype), shape)
