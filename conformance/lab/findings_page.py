@@ -48,7 +48,7 @@ specification, and say what was observed and under which conditions. Git does no
 
 - **out-of-bounds memory** to **unspecified**: the number of findings with this effect.
 - **cases**: the cases of the corpus in which the runtime departs.
-- **unreadable**: departing cases whose model the doctor refuses to read, with a message that says why.
+- **unreadable**: departing cases whose model no call can run. The doctor refuses such a model, and says why.
 - **not foreseen**: departures that the doctor does not predict, or predicts with another effect.
 
 OpenVINO stands for its CPU plugin, and ONNX Runtime for its CPU provider. A specification can also be wrong:
