@@ -18,10 +18,13 @@ from typing import Any
 import torch
 
 import gatherscatter as gs
+from gatherscatter.operation import Kernel, make_operation
 from gatherscatter.torch.device import kernels
 from gatherscatter.torch.prepared import prepare
 
 ROOT = Path(__file__).parents[1]
+ADD = make_operation("scatter_update", {"reduction": "add"})
+REDUCE = make_operation("gather_reduce", {})
 Calls = dict[str, Callable[[], Any]]
 
 
@@ -29,7 +32,7 @@ def additions(zeros: torch.Tensor, rows: torch.Tensor, updates: torch.Tensor) ->
     wide = rows[:, None].expand_as(updates)
     prepared = prepare(rows, len(zeros), 0)
     return {
-        "gatherscatter": lambda: kernels.scatter("scatter_update", zeros, rows, updates, reduction="add"),
+        "gatherscatter": lambda: kernels.run(ADD, zeros, rows, updates),
         "gatherscatter, prepared": lambda: prepared.sum(updates),
         "index_add_": lambda: zeros.clone().index_add_(0, rows, updates),
         "scatter_reduce_": lambda: zeros.clone().scatter_reduce_(0, wide, updates, "sum"),
@@ -51,7 +54,7 @@ def workloads(device: str, small: bool) -> Iterator[tuple[str, Calls]]:
     yield (
         f"max {count} x {width}",
         {
-            "gatherscatter": lambda: kernels.scatter("scatter_update", zeros, rows, updates, reduction="max"),
+            "gatherscatter": lambda: kernels.run(ADD._replace(reduction="max"), zeros, rows, updates),
             "scatter_reduce_": lambda: zeros.clone().scatter_reduce_(0, wide, updates, "amax"),
         },
     )
@@ -59,7 +62,7 @@ def workloads(device: str, small: bool) -> Iterator[tuple[str, Calls]]:
     yield (
         f"add {count} elements",
         {
-            "gatherscatter": lambda: kernels.scatter("scatter_elements", line, rows, single, reduction="add"),
+            "gatherscatter": lambda: kernels.run(ADD._replace(kernel=Kernel.SCATTER_ELEMENTS), line, rows, single),
             "scatter_reduce_": lambda: line.clone().scatter_reduce_(0, rows, single, "sum"),
             "index_put_": lambda: line.clone().index_put_((rows,), single, accumulate=True),
         },
@@ -68,7 +71,7 @@ def workloads(device: str, small: bool) -> Iterator[tuple[str, Calls]]:
     yield (
         f"gather {count} x {width}",
         {
-            "gatherscatter": lambda: kernels.gather("gather", table, rows),
+            "gatherscatter": lambda: kernels.run(ADD.make_counterpart(), table, rows),
             "index_select": lambda: table.index_select(0, rows),
         },
     )
@@ -76,7 +79,7 @@ def workloads(device: str, small: bool) -> Iterator[tuple[str, Calls]]:
     yield (
         f"gather_reduce of {len(bags)} bags of 10",
         {
-            "gatherscatter": lambda: kernels.gather_reduce(table, bags),
+            "gatherscatter": lambda: kernels.gather_reduce(REDUCE, table, bags),
             "embedding_bag": lambda: torch.nn.functional.embedding_bag(bags, table, mode="sum"),
         },
     )

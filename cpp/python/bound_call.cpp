@@ -2,7 +2,7 @@
 #include <memory>
 #include <new>
 
-#include "call.hpp"
+#include "arguments.hpp"
 #include "numpy_arrays.hpp"
 
 namespace gs {
@@ -101,13 +101,16 @@ Ref make_key(PyObject* op, PyObject* accumulate, PyObject* inputs, PyObject* att
 
 }  // namespace
 
-// bind_call(op, kernel, axis, batch_dims, reduction, include_self, accumulate, mode, negative)
-PyObject* bind_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
-    if (n != 9) return refuse("bind_call() takes 9 arguments");
+// bind(operation)
+PyObject* bind_operation(PyObject*, PyObject* const* given, Py_ssize_t n) {
+    if (n != 1) return refuse("bind() takes an operation");
     std::unique_ptr<BoundCall> bound(new (std::nothrow) BoundCall);
     if (!bound) return PyErr_NoMemory();
-    if (!read_options(arguments[0], arguments[1], arguments + 2, bound->call)) return nullptr;
-    bound->op = borrow(arguments[0]);
+    Arguments arguments;
+    if (!read_record(given[0], arguments)) return nullptr;
+    if (arguments.function >= kernel_count) return refuse("bind() takes operations that move elements by index");
+    if (!read_call(arguments, bound->call)) return nullptr;
+    bound->op = borrow(bound->call.op);
     const Ref capsule(PyCapsule_New(bound.get(), capsule_name, [](PyObject* object) {
         delete static_cast<BoundCall*>(PyCapsule_GetPointer(object, capsule_name));
     }));

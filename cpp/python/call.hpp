@@ -45,7 +45,7 @@ struct QuantizedCall : QuantizedArguments {
 
 enum class Outcome { done, failed, not_plain, bad_index };
 
-// `not_plain`: an argument is not an aligned native NumPy array of a suitable type. arrays/convert.py handles these.
+// `not_plain`: an argument is not an aligned native NumPy array of a suitable type. The layers above convert it.
 Outcome run(const Call&, PyObject*& result);
 
 // Describes the steps of `run` as a dict of facts.
@@ -92,18 +92,20 @@ Outcome raise_problem(PyObject* op, const Problem&, PyObject* type);  // a dtype
 // `name` that decide the size of the result, or null.
 Outcome raise_memory(PyObject* op, const Shape& result, PyObject* type, const char* name, PyObject* values);
 
-// Results with more bytes are checked by check_size of errors.py, if values of an input decide their size.
+// The layers above check results with more bytes, if values of an input decide their size.
 inline constexpr int64_t checked_result_bytes = int64_t{1} << 30;
 
 // Raises it instead of an exception about memory that is set and that does not name the operator.
 void name_memory_error(PyObject* op);
 
-// Calls a function of errors.py that raises. Steals the reference to its arguments: a tuple, or null if an exception is
-// already set.
-void raise_fault(const char* function, PyObject* arguments);
+// Sets the function of the layers above that raises errors: report(fault, *facts).
+void report_faults_to(PyObject* report);
 
-// Calls a function of errors.py. Steals the reference to its arguments. False: an exception is set.
-bool call_errors(const char* function, PyObject* arguments);
+// Raises the error about a fault. Steals the reference to the facts: a tuple, or null if an exception is already set.
+void raise_fault(const char* fault, PyObject* facts);
+
+// Reports something that need not be a fault. Steals the reference to the facts. False: an exception is set.
+bool report(const char* name, PyObject* facts);
 
 // Raises TypeError for arguments that the layers above never pass.
 inline PyObject* refuse(const char* text) {
@@ -117,15 +119,6 @@ bool read_flag(PyObject* op, PyObject* value, bool& flag);
 bool read_axis(PyObject* op, PyObject* value, int64_t& axis);
 bool read_num_segments(PyObject* op, PyObject* value, std::optional<int64_t>& num_segments);
 bool read_threads(PyObject* op, PyObject* value, int& threads);
-
-// Reads the options of a call: axis, batch_dims, reduction, include_self, accumulate, mode, negative. Sets everything
-// except arrays and threads. The call borrows `op`. False: an exception is set.
-bool read_options(PyObject* op, PyObject* kernel, PyObject* const* options, Call&);
-
-// Read the arguments of `apply`, `apply_bags` and `apply_quantized`. False: an exception is set.
-bool read_apply(PyObject* const* arguments, Py_ssize_t n, Call&);
-bool read_apply_bags(PyObject* const* arguments, Py_ssize_t n, BagCall&);
-bool read_apply_quantized(PyObject* const* arguments, Py_ssize_t n, QuantizedCall&);
 
 // Refuses options that the reduction ignores. False: an exception is set.
 bool check_effects(PyObject* op, const Operation&);
@@ -142,11 +135,11 @@ int find_name(PyObject* value, const char* const (&names)[n]) {
 // The functions of the module. Functions that take arrays are the array functions of the package root. The others serve
 // the layers above.
 using Function = PyObject*(PyObject* module, PyObject* const* arguments, Py_ssize_t n);
-Function bind_call, make_call_key, run_known_call, plan_call, supports_call, group_call, scatter_groups_call,
+Function bind_operation, make_call_key, run_known_call, plan_call, supports_call, group_call, scatter_groups_call,
     reduce_groups_call, find_bags_call, sum_matches_call, dot_rows_call, resolve_indices_call, copied_call, cast_call,
     tensor_array_call, register_tensors_call, gather_tree_call, find_bad_indices_call, find_index_hint_call,
     group_statistic_call, sort_groups_call, find_greatest_label_call;
-PyMethodDef* array_functions();  // also apply and its relatives
+PyMethodDef* array_functions();  // also those that run records; null: an exception is set
 
 // Makes the entry of a function for a list of methods.
 inline PyMethodDef method(const char* name, Function* function, const char* doc) {

@@ -1,6 +1,8 @@
-// Docstrings of the array functions; the first line is the signature that Python shows.
+// Docstrings of the functions of the core. The first line is the signature that Python shows.
+// Made by tools/generate_source.py from src/gatherscatter/_core.pyi.
 #pragma once
 
+// clang-format off
 namespace gs::docs {
 
 inline constexpr const char* gather =
@@ -9,8 +11,8 @@ inline constexpr const char* gather =
 
 Take whole slices of ``data`` along ``axis``.
 
-``out[B + O + I] = data[B + O + (indices[B + I],)]``. B, O and I are tuples of positions: B in the batch dims, O in the
-dims of ``data`` between the batch dims and the axis, and I in the remaining dims of ``indices``.
+``out[B + O + I] = data[B + O + (indices[B + I],)]``. B, O and I are tuples of positions: B in the batch dims, O in
+the dims of ``data`` between the batch dims and the axis, and I in the remaining dims of ``indices``.
 
 Parameters
 ----------
@@ -18,8 +20,8 @@ data : array of rank r >= 1, any element type
 indices : array of any integer type, any shape; a scalar drops the axis
 axis : int in [-r, r-1]
 batch_dims : int
-    The number of leading dims that ``data`` and ``indices`` share: entry i of ``indices`` reads only from ``data[i]``.
-    It is at most ``axis``. A negative value counts from the rank of ``indices``.
+    The number of leading dims that ``data`` and ``indices`` share: entry i of ``indices`` reads only from
+    ``data[i]``. It is at most ``axis``. A negative value counts from the rank of ``indices``.
 mode : {'raise', 'wrap', 'clip', 'fill'}
     How to treat an index outside [-size, size-1], where size is that of the axis. 'raise': raise an error. 'fill':
     return zeros for it. 'wrap': take every index modulo the size. 'clip': move every index to the nearest of
@@ -96,16 +98,17 @@ inline constexpr const char* gather_nd =
 
 Take elements or slices named by index tuples.
 
-``out[B + J] = data[B + tuple(indices[B + J])]``. The last dim of ``indices`` holds the index tuples. B and J are tuples
-of positions: B in the batch dims, and J in the dims of ``indices`` between the batch dims and the last dim. An empty
-index tuple names all of ``data[B]``.
+``out[B + J] = data[B + tuple(indices[B + J])]``. The last dim of ``indices`` holds the index tuples. B and J are
+tuples of positions: B in the batch dims, and J in the dims of ``indices`` between the batch dims and the last dim.
+An empty index tuple names all of ``data[B]``.
 
 Parameters
 ----------
 data : array of rank r >= 1, any element type
 indices : array of rank >= 1, any integer type, shape (..., k) with k <= r - batch_dims
 batch_dims : int in [0, min(r, indices.ndim) - 1]
-    The number of leading dims that ``data`` and ``indices`` share: entry i of ``indices`` reads only from ``data[i]``.
+    The number of leading dims that ``data`` and ``indices`` share: entry i of ``indices`` reads only from
+    ``data[i]``.
 mode, out, num_threads : see `gather`
 
 Returns
@@ -144,24 +147,27 @@ indices : array of any integer type, any shape
 updates : array, shape exactly ``data.shape[:axis] + indices.shape + data.shape[axis+1:]``
 axis : int in [-r, r-1]
 reduction : {'none', 'add', 'sub', 'mul', 'min', 'max', 'mean'}
-    How an element and its updates are combined. 'none': the last update in row-major order replaces the element. The
-    other reductions combine all contributions in row-major order, and round to the element type after each. Integers
-    wrap. 'mean' adds up all contributions and divides once. The mean of integers is exact, and then rounded down. 'min'
-    and 'max' propagate NaN. For bool, 'add' is or, 'mul' is and, 'sub' is xor. For strings, 'add' concatenates.
+    How an element and its updates are combined. 'none': the last update in row-major order replaces the element.
+    The other reductions combine all contributions in row-major order, and round to the element type after each.
+    Integers wrap. 'mean' adds up all contributions and divides once. The mean of integers is exact, and then
+    rounded down. 'min' and 'max' propagate NaN. For bool, 'add' is or, 'mul' is and, 'sub' is xor. For strings,
+    'add' concatenates.
 include_self : bool
-    Whether the element of ``data`` is one of the contributions. Elements without updates keep their value in any case.
+    Whether the element of ``data`` is one of the contributions. Elements without updates keep their value in any
+    case.
 accumulate : {'step', 'wide', 'exact'}
-    How 'add', 'sub' and 'mean' add up floats. 'step': in the element type, rounded after each contribution. 'wide': in
-    a wider type, and the sum or mean is rounded once. The wider type is float32 for float16 and bfloat16, float64 for
-    float32, and a pair of float64 for float64. 'mul' of float16 and bfloat16 is then computed in float32. 'exact': the
-    sum or mean of the real numbers, rounded once to nearest even, for any order of the contributions. 'exact' is not
-    defined for complex numbers, nor for 'mul' of floats. Integers are always exact, modulo 2^N.
+    How 'add', 'sub' and 'mean' add up floats. 'step': in the element type, rounded after each contribution. 'wide':
+    in a wider type, and the sum or mean is rounded once. The wider type is float32 for float16 and bfloat16,
+    float64 for float32, and a pair of float64 for float64. 'mul' of float16 and bfloat16 is then computed in
+    float32. 'exact': the sum or mean of the real numbers, rounded once to nearest even, for any order of the
+    contributions. 'exact' is not defined for complex numbers, nor for 'mul' of floats. Integers are always exact,
+    modulo 2^N.
 mode : {'raise', 'wrap', 'clip', 'drop'}
     How to treat an index that is out of range: as in `gather`, or 'drop' to skip its update.
 out : array, optional
-    The array to write the result to, of the shape and type of ``data``. It does not change if the call raises an error.
-    ``out=data`` updates ``data`` in place. If ``data`` is small compared with the indices, the result is first computed
-    in a copy.
+    The array to write the result to, of the shape and type of ``data``. It does not change if the call raises an
+    error. ``out=data`` updates ``data`` in place. If ``data`` is small compared with the indices, the result is
+    first computed in a copy.
 num_threads : int >= 1, optional
     The largest number of threads for this call; the default is `gatherscatter.num_threads()`. The result does not
     depend on it.
@@ -227,8 +233,8 @@ inline constexpr const char* scatter_nd =
 Write elements or slices named by index tuples: the reverse of `gather_nd`.
 
 The last dim of ``indices`` holds the index tuples. For every position J in the other dims, in row-major order:
-``out[tuple(indices[J])] = f(out[tuple(indices[J])], updates[J])``. ``reduction`` chooses f. An empty tuple names all of
-``data``.
+``out[tuple(indices[J])] = f(out[tuple(indices[J])], updates[J])``. ``reduction`` chooses f. An empty tuple names
+all of ``data``.
 
 Parameters
 ----------
@@ -258,8 +264,8 @@ inline constexpr const char* gather_reduce =
 
 Gather rows of ``data`` and reduce the rows of each bag to one row. The gathered rows are not stored.
 
-A bag is a group of rows, which are its members. Define the bags in exactly one of four ways: by ``indices`` of two or
-more dimensions, by ``offsets``, by ``indptr``, or by ``segment_ids``.
+A bag is a group of rows, which are its members. Define the bags in exactly one of four ways: by ``indices`` of two
+or more dimensions, by ``offsets``, by ``indptr``, or by ``segment_ids``.
 
 Parameters
 ----------
@@ -268,8 +274,8 @@ indices : array of integers in [-R, R-1], optional
     The rows of data that are members of bags; by default all rows, in order. With two or more dimensions, the last
     one holds the members of a bag.
 offsets : array of integers, shape (B,), optional
-    The position in one-dimensional indices where each bag begins. The first is 0, and they do not decrease. The last
-    bag ends with the last index. For positions with this end at the end, as in a CSR matrix, use ``indptr``.
+    The position in one-dimensional indices where each bag begins. The first is 0, and they do not decrease. The
+    last bag ends with the last index. For positions with this end at the end, as in a CSR matrix, use ``indptr``.
 segment_ids : array of integers in [0, num_segments-1], the shape of one-dimensional indices, optional
     The bag of each member, in any order.
 indptr : array of integers, shape (B+1,), optional
@@ -295,16 +301,17 @@ out : array, optional
     The array to write the result to. The result is computed in a separate array first, so ``out`` does not change
     if the call raises an error.
 num_threads : int >= 1, optional
-    The largest number of threads for this call. The result does not depend on it.
+    The largest number of threads for this call; the default is `gatherscatter.num_threads()`. The result does not
+    depend on it.
 
 Returns
 -------
 array of data's type, shape ``bags + data.shape[1:]``
-    Of the statistics, 'argmin' and 'argmax' are int64, 'any' and 'all' are bool, and 'var' and 'std' of integers are
-    float64. 'count' is int64 and has the shape ``bags``. Positions are numbers of members.
-    ``bags`` is ``indices.shape[:-1]``, (B,) or (num_segments,). Members are reduced in their order. The result is
-    bit-for-bit identical to this sequence: gather, multiply, and `scatter_update` with ``include_self=False`` into
-    an array full of ``default``. If two NaN are combined, the result may be either of them.
+    Of the statistics, 'argmin' and 'argmax' are int64, 'any' and 'all' are bool, and 'var' and 'std' of integers
+    are float64. 'count' is int64 and has the shape ``bags``. Positions are numbers of members. ``bags`` is
+    ``indices.shape[:-1]``, (B,) or (num_segments,). Members are reduced in their order. The result is bit-for-bit
+    identical to this sequence: gather, multiply, and `scatter_update` with ``include_self=False`` into an array
+    full of ``default``. If two NaN are combined, the result may be either of them.
 
 Raises
 ------
@@ -332,40 +339,30 @@ array([[ 11.,  22.],
 array([7., 5.])
 )";
 
-inline constexpr const char* apply_bags =
-    R"(apply_bags($module, op, data, indices, offsets, segment_ids, indptr, num_segments, weights, init, reduction, default,
-           accumulate, mode, negative, embedding_rules, out, num_threads, table=None, /)
---
-
-Run `gather_reduce`, for the layers above. Messages name `op`. `init`: the first members of the bags. `negative`: whether
-negative indices count from the end. `embedding_rules`: whether the first offset can be greater than 0. NotImplemented if the
-arrays are not plain or their types do not fit.
-)";
-
 inline constexpr const char* gather_quantized =
-    R"(gather_quantized($module, /, data, indices, scales, zero_points=None, *, axis=0, quantize_axis=-1, block_size=128,
-                 bits=4, mode='raise', out=None, num_threads=None)
+    R"(gather_quantized($module, /, data, indices, scales, zero_points=None, *, axis=0, quantize_axis=-1, block_size=128, bits=4, mode='raise', out=None, num_threads=None)
 --
 
 Take slices of a block-quantized table along ``axis``, as floats. The table is not unpacked.
 
-A number of the table is ``(data[p] - zero_points[q]) * scales[q]``. Here p is its position, and q is the same position
-with ``p[quantize_axis] // block_size`` instead of ``p[quantize_axis]``. The product is computed as float32 and rounded
-once to the type of ``scales``. The numbers are gathered as `gather` does it.
+A number of the table is ``(data[p] - zero_points[q]) * scales[q]``. Here p is its position, and q is the same
+position with ``p[quantize_axis] // block_size`` instead of ``p[quantize_axis]``. The product is computed as float32
+and rounded once to the type of ``scales``. The numbers are gathered as `gather` does it.
 
 Parameters
 ----------
 data : array of rank r >= 1
-    The codes of the numbers. In an array of uint8, a byte holds 8 / ``bits`` codes along the last axis, from the lowest
-    bits to the highest. All other types have one code in each element: int8, and those of ml_dtypes: int4, uint4,
-    float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float4_e2m1fn. Their names decide the number of bits.
+    The codes of the numbers. In an array of uint8, a byte holds 8 / ``bits`` codes along the last axis, from the
+    lowest bits to the highest. All other types have one code in each element: int8, and those of ml_dtypes: int4,
+    uint4, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float4_e2m1fn. Their names decide the
+    number of bits.
 indices : array of any integer type, any shape; a scalar drops the axis
 scales : array of float32, float16 or bfloat16
     Its shape is that of the table, with ``ceil(size / block_size)`` at ``quantize_axis``. Along any other axis, the
     length can also be 1: one scale for all.
 zero_points : array of data's type and of the shape of ``scales``, optional
-    Zero points of uint8 are packed along the last axis, as ``data`` is. The default is ``2 ** (bits - 1)`` for uint8
-    and 0 for all other types. Types of floats have no zero points.
+    Zero points of uint8 are packed along the last axis, as ``data`` is. The default is ``2 ** (bits - 1)`` for
+    uint8 and 0 for all other types. Types of floats have no zero points.
 axis : int in [-r, r-1]
     Codes that are packed can't be gathered along the last axis.
 quantize_axis : int in [-r, r-1]
@@ -379,12 +376,11 @@ mode : {'raise', 'wrap', 'clip', 'fill'}
 out : array, optional
     The array to write the result to, of exactly its shape and type. It does not change if the call raises an error.
 num_threads : int >= 1, optional
-    The largest number of threads for this call. The result does not depend on it.
+    The largest number of threads for this call; the default is `gatherscatter.num_threads()`. The result does not
+    depend on it.
 
-Returns
--------
-array of the type of ``scales``, shape ``table[:axis] + indices.shape + table[axis+1:]``, where table is the shape of
-the table in numbers
+Returns ------- array of the type of ``scales``, shape ``table[:axis] + indices.shape + table[axis+1:]``, where
+table is the shape of the table in numbers
 
 Raises
 ------
@@ -408,38 +404,60 @@ array([[ 0.,  1., 20., 30.],
        [ 0.,  1., 20., 30.]], dtype=float32)
 )";
 
-inline constexpr const char* apply_quantized =
-    "apply_quantized($module, op, data, indices, scales, zero_points, axis, quantize_axis, block_size, bits, mode, "
-    "out, "
-    "num_threads, /)\n--\n\nRun `gather_quantized`, for the layers above. Messages name `op`. NotImplemented if the "
-    "arrays are not plain or their types do not fit.";
-
-inline constexpr const char* describe_quantized =
-    "describe_quantized($module, op, data, indices, scales, zero_points, axis, quantize_axis, block_size, bits, mode, "
-    "out, num_threads, /)\n--\n\nHow `apply_quantized` would run the call, as a dict. Nothing is run.";
-
-inline constexpr const char* apply =
-    R"(apply($module, op, kernel, data, indices, updates, axis, batch_dims, reduction, include_self, accumulate, mode, negative,
-      out, num_threads, /)
+inline constexpr const char* connect =
+    R"(connect($module, fallback, report, /)
 --
 
-Run an array function, for the layers above. Messages name `op`. `negative`: whether negative indices count from the
-end. Accepts plain arrays only.
+Set the functions of the layers above that the core calls.
+
+``fallback(function, arguments)`` runs an array function on arguments that are not plain arrays.
+``report(fault, *facts)`` raises the error of this name.
 )";
 
-inline constexpr const char* bind_call =
-    R"(bind_call($module, op, kernel, axis, batch_dims, reduction, include_self, accumulate, mode, negative, /)
+inline constexpr const char* run =
+    R"(run($module, operation, inputs, out=None, /)
 --
 
-Return a function of data, indices, the updates of a scatter, and perhaps an axis. It is `apply` with these options.
+Run a call on plain arrays. TypeError if an array is not plain.
+)";
+
+inline constexpr const char* describe =
+    R"(describe($module, operation, inputs, out=None, /)
+--
+
+Describe how `run` would run the call. Nothing is run.
+)";
+
+inline constexpr const char* check =
+    R"(check($module, operation, inputs, /)
+--
+
+Raise the errors of `run` about types, shapes and attributes. The values of indices are not read.
+)";
+
+inline constexpr const char* run_on_tensors =
+    R"(run_on_tensors($module, operation, inputs, /)
+--
+
+Run a call on contiguous tensors of PyTorch, as a new tensor.
+
+NotImplemented if a tensor is unusual, something observes it, a gradient would be lost, or anything is wrong.
+)";
+
+inline constexpr const char* bind =
+    R"(bind($module, operation, /)
+--
+
+Return a function of data, indices, the updates of a scatter, and perhaps an axis, which runs the operation.
 )";
 
 inline constexpr const char* make_call_key =
     R"(make_call_key($module, op, accumulate, inputs, attributes, /)
 --
 
-Return what determines all checks of a call that do not depend on shapes and values, as a tuple. None: an input is not an
-ndarray, or an attribute is not an int, a bool or a str.
+Return what determines all checks of a call that do not depend on shapes and values, as a tuple.
+
+None: an input is not an ndarray, or an attribute is not an int, a bool or a str.
 )";
 
 inline constexpr const char* run_known_call =
@@ -449,147 +467,204 @@ inline constexpr const char* run_known_call =
 Run the function that a dict has for the key of a call. NotImplemented if it has none.
 )";
 
-inline constexpr const char* supports = R"(supports($module, dtype, reduction, /)
+inline constexpr const char* supports =
+    R"(supports($module, dtype, reduction, /)
 --
 
 Whether elements of a dtype support a reduction.
 )";
 
-inline constexpr const char* describe_call =
-    "describe_call($module, op, kernel, data, indices, updates, axis, batch_dims, reduction, include_self, accumulate, "
-    "mode,\n"
-    "              negative, out, num_threads, /)\n--\n\nHow `apply` would run the call, as a dict. Nothing "
-    "is run.";
-
 inline constexpr const char* group =
-    "group($module, rows, count, /)\n--\n\nGroup updates by their rows, int64 numbers below count: (starts, order).";
-
-inline constexpr const char* find_bad_indices =
-    "find_bad_indices($module, tuples, shape, first_axis, negative, only_empty, may_be_batched, /)\n--\n\n"
-    "Find the indices that are out of range. Index tuples [..., k] index the axes of ``shape`` from ``first_axis`` on. "
-    "The result holds the number of bad indices, the positions and values of the first ten, the least and the "
-    "greatest value, the axis of the first, and a hint as of find_index_hint(). It is None if all are in range. "
-    "``only_empty``: only indices into axes without elements count as out of range. ``may_be_batched``: the shapes "
-    "also fit a call with one batch dimension.";
-
-inline constexpr const char* find_index_hint =
-    "find_index_hint($module, tuples, shape, first_axis, negative, /)\n--\n\nFind the probable mistake in index "
-    "tuples: the name of a sentence and its numbers. The name is empty if nothing is certain.";
-
-inline constexpr const char* resolve_indices =
-    "resolve_indices($module, tuples, dims, mode, negative, /)\n--\n\nThe row that each index tuple names, as int64: "
-    "its position in ``dims`` in row-major order. Mode is 'raise', 'wrap', 'clip' or 'skip'. A bad tuple gives -1 in "
-    "mode 'skip'. In the other modes, the result is then None.";
-
-inline constexpr const char* check_call =
-    "check_call($module, op, kernel, data, indices, updates, axis, batch_dims, reduction, include_self, accumulate, "
-    "mode, negative, out, num_threads, /)\n--\n\nRaise the errors of apply() about types, shapes and attributes. The "
-    "values of indices are not read.";
-
-inline constexpr const char* plan =
-    "plan($module, kernel, data_shape, indices_shape, axis=0, batch_dims=0, /)\n--\n\nThe facts of a plan as a dict. "
-    "ValueError names the fault in the shapes.";
-
-inline constexpr const char* num_threads =
-    "num_threads($module, /)\n--\n\nThe number of threads that a large call uses.";
-
-inline constexpr const char* set_num_threads =
-    "set_num_threads($module, n, /)\n--\n\nSet the number of threads that a large call uses.";
-
-inline constexpr const char* pool_limit =
-    "pool_limit($module, /)\n--\n\nThe largest number of bytes of freed results that are kept for new ones.";
-
-inline constexpr const char* pool_size =
-    "pool_size($module, /)\n--\n\nThe number of bytes of freed results that are kept now.";
-
-inline constexpr const char* set_pool_limit =
-    "set_pool_limit($module, bytes, /)\n--\n\nSet the largest number of bytes of freed results that are kept for new "
-    "ones. With 0, all are given back.";
-
-inline constexpr const char* copied =
-    "copied($module, array, dtype, /)\n--\n\nCopy the elements in C order, converted to a dtype as astype() does. A "
-    "signal can interrupt it.";
-
-inline constexpr const char* cast =
-    "cast($module, array, dtype, /)\n--\n\nCast numbers to another type, in C order. None if a value does not fit. "
-    "NotImplemented if the types are not numbers of the core, or if one of them can't be cast to the other.";
-
-inline constexpr const char* register_tensors =
-    "register_tensors($module, tensor, parameter, is_observed, is_grad_enabled, /)\n--\n\n"
-    "Set PyTorch's types of plain tensors, and functions that say whether something observes tensors, and whether\n"
-    "gradients are recorded. Returns whether tensors can be read without NumPy's arrays.";
-
-inline constexpr const char* apply_to_tensors =
-    "apply_to_tensors($module, op, kernel, data, indices, updates, axis, batch_dims, reduction, include_self,\n"
-    "                 accumulate, mode, negative, out, num_threads, /)\n--\n\n"
-    "`apply` for contiguous tensors of PyTorch, as a new tensor. NotImplemented if a tensor is unusual, something\n"
-    "observes it, a gradient would be lost, or anything is wrong.";
-
-inline constexpr const char* apply_bags_to_tensors =
-    "apply_bags_to_tensors($module, op, data, indices, offsets, segment_ids, indptr, num_segments, weights, init,\n"
-    "                      reduction, default, accumulate, mode, negative, embedding_rules, out, num_threads, /)\n"
-    "--\n\n`apply_bags` for contiguous tensors of PyTorch. See `apply_to_tensors`.";
-
-inline constexpr const char* tensor_array =
-    "tensor_array($module, op, input, tensor, /)\n--\n\nThe memory of a PyTorch tensor as a NumPy array. ValueError if "
-    "the storage is smaller than the tensor.";
-
-inline constexpr const char* scatter_groups =
-    "scatter_groups($module, data, starts, order, updates, reduction, include_self, num_threads, /)\n--\n\n"
-    "Combine groups of updates with data, or with zeros if it is None. NotImplemented if this element type is not "
-    "summed here.";
-
-inline constexpr const char* reduce_groups =
-    "reduce_groups($module, starts, order, updates, reductions, num_threads, /)\n--\n\n"
-    "Reduce the updates of each group: a list with an array for each reduction (add, mul, min, max). argmin and "
-    "argmax\n"
-    "give pairs of values and numbers of updates. NotImplemented if elements do not support the reduction.";
-
-inline constexpr const char* group_statistic =
-    "group_statistic($module, statistic, values, labels, groups, skip_nan, mode, fill, num_threads, /)\n--\n\n"
-    "A statistic of the values of each group. Values have the shape (outer, members, columns); labels are the groups "
-    "of "
-    "the\nmembers. The result is a pair: the statistics, and the numbers of members or None. For 'moments', the "
-    "centers "
-    "and\ntheir distances from the mean follow. It is None if a label is bad, and NotImplemented if values of this "
-    "type "
-    "have no\nsuch statistic.";
-
-inline constexpr const char* sort_groups =
-    "sort_groups($module, values, starts, ranks, num_threads, /)\n--\n\n"
-    "Sort the values of each group in place. With ranks, only the values with the rank of each group and the next one "
-    "get\nto their places, and NaN to the last ones. NotImplemented if values of this type can't be sorted here.";
-
-inline constexpr const char* find_greatest_label =
-    "find_greatest_label($module, labels, /)\n--\n\n"
-    "The greatest label. It is negative if a label is negative or does not fit, or if there is none.";
-
-inline constexpr const char* describe_bags =
-    "describe_bags($module, op, data, indices, offsets, segment_ids, indptr, num_segments, weights, init, reduction, "
-    "default,\n              accumulate, mode, negative, embedding_rules, out, num_threads, table=None, /)\n--\n\n"
-    "How `apply_bags` would run, as a dict. Nothing is run.";
-
-inline constexpr const char* find_bags =
-    "find_bags($module, op, members, has_indices, offsets, segment_ids, indptr, num_segments, embedding_rules, "
-    "/)\n--\n\n"
-    "The shape of the bags, the start of each bag and the end of the last, and the members in the order of their bags, "
-    "or\nNone if they are in that order.";
-
-inline constexpr const char* sum_matches =
-    "sum_matches($module, values, keys, targets, starts, rows, num_threads, /)\n--\n\n"
-    "Each bag has a row of targets. For each target, sum the values of the bag's members in this column whose keys are "
-    "equal to the target. If values is None, count these members. The result is None if starts or rows are out of "
-    "range.";
-
-inline constexpr const char* dot_rows =
-    "dot_rows($module, a, b, rows_of_a, rows_of_b, num_threads, /)\n--\n\n"
-    "The dot product of a row of a and a row of b, for each pair of row numbers. None if one is out of range.";
-
-inline constexpr const char* gather_tree = R"(gather_tree($module, step_ids, parent_ids, max_seq_len, end_token, out, /)
+    R"(group($module, rows, count, /)
 --
 
-The kernel of GatherTree. Returns -1, or the flat position of a parent that is out of range. Accepts only contiguous
-arrays of one type.
+Group updates by their rows, int64 numbers below count: (starts, order).
+)";
+
+inline constexpr const char* find_bad_indices =
+    R"(find_bad_indices($module, tuples, shape, first_axis, negative, only_empty, may_be_batched, /)
+--
+
+Find the indices that are out of range.
+
+Index tuples [..., k] index the axes of ``shape`` from ``first_axis`` on. The result holds the number of bad
+indices, the positions and values of the first ten, the least and the greatest value, the axis of the first, and
+a hint as of find_index_hint(). It is None if all are in range. ``only_empty``: only indices into axes without
+elements count as out of range. ``may_be_batched``: the shapes also fit a call with one batch dimension.
+)";
+
+inline constexpr const char* find_index_hint =
+    R"(find_index_hint($module, tuples, shape, first_axis, negative, /)
+--
+
+Find the probable mistake in index tuples: the name of a sentence and its numbers.
+
+The name is empty if nothing is certain.
+)";
+
+inline constexpr const char* resolve_indices =
+    R"(resolve_indices($module, tuples, dims, mode, negative, /)
+--
+
+The row that each index tuple names, as int64: its position in ``dims`` in row-major order.
+
+Mode is 'raise', 'wrap', 'clip' or 'skip'. A bad tuple gives -1 in mode 'skip'. In the other modes, the result
+is then None.
+)";
+
+inline constexpr const char* copied =
+    R"(copied($module, array, dtype, /)
+--
+
+Copy the elements in C order, converted to a dtype as astype() does. A signal can interrupt it.
+)";
+
+inline constexpr const char* cast =
+    R"(cast($module, array, dtype, /)
+--
+
+Cast numbers to another type, in C order.
+
+None if a value does not fit. NotImplemented if the types are not numbers of the core, or if one of them can't
+be cast to the other.
+)";
+
+inline constexpr const char* register_tensors =
+    R"(register_tensors($module, tensor, parameter, is_observed, is_grad_enabled, /)
+--
+
+Set PyTorch's types of plain tensors, and functions that say whether something observes tensors, and whether
+gradients are recorded. Returns whether tensors can be read without NumPy's arrays.
+)";
+
+inline constexpr const char* tensor_array =
+    R"(tensor_array($module, op, input, tensor, /)
+--
+
+The memory of a PyTorch tensor as a NumPy array. ValueError if the storage is smaller than the tensor.
+)";
+
+inline constexpr const char* scatter_groups =
+    R"(scatter_groups($module, data, starts, order, updates, reduction, include_self, num_threads, /)
+--
+
+Combine groups of updates with data, or with zeros if it is None.
+
+NotImplemented if this element type is not summed here.
+)";
+
+inline constexpr const char* reduce_groups =
+    R"(reduce_groups($module, starts, order, updates, reductions, num_threads, /)
+--
+
+Reduce the updates of each group: a list with an array for each reduction (add, mul, min, max).
+
+argmin and argmax give pairs of values and numbers of updates. NotImplemented if elements do not support the
+reduction.
+)";
+
+inline constexpr const char* group_statistic =
+    R"(group_statistic($module, statistic, values, labels, groups, skip_nan, mode, fill, num_threads, /)
+--
+
+A statistic of the values of each group.
+
+Values have the shape (outer, members, columns); labels are the groups of the members. The result is a pair: the
+statistics, and the numbers of members or None. For 'moments', the centers and their distances from the mean
+follow. It is None if a label is bad, and NotImplemented if values of this type have no such statistic.
+)";
+
+inline constexpr const char* sort_groups =
+    R"(sort_groups($module, values, starts, ranks, num_threads, /)
+--
+
+Sort the values of each group in place.
+
+With ranks, only the values with the rank of each group and the next one get to their places, and NaN to the
+last ones. NotImplemented if values of this type can't be sorted here.
+)";
+
+inline constexpr const char* find_greatest_label =
+    R"(find_greatest_label($module, labels, /)
+--
+
+The greatest label. It is negative if a label is negative or does not fit, or if there is none.
+)";
+
+inline constexpr const char* find_bags =
+    R"(find_bags($module, op, members, has_indices, offsets, segment_ids, indptr, num_segments, embedding_rules, /)
+--
+
+The shape of the bags, the start of each bag and the end of the last, and the members in the order of their
+bags, or None if they are in that order.
+)";
+
+inline constexpr const char* sum_matches =
+    R"(sum_matches($module, values, keys, targets, starts, rows, num_threads, /)
+--
+
+Each bag has a row of targets.
+
+For each target, sum the values of the bag's members in this column whose keys are equal to the target. If
+values is None, count these members. The result is None if starts or rows are out of range.
+)";
+
+inline constexpr const char* dot_rows =
+    R"(dot_rows($module, a, b, rows_of_a, rows_of_b, num_threads, /)
+--
+
+The dot product of a row of a and a row of b, for each pair of row numbers. None if one is out of range.
+)";
+
+inline constexpr const char* gather_tree =
+    R"(gather_tree($module, step_ids, parent_ids, max_seq_len, end_token, out, /)
+--
+
+The kernel of GatherTree.
+
+Returns -1, or the flat position of a parent that is out of range. Accepts only contiguous arrays of one type.
+)";
+
+inline constexpr const char* plan =
+    R"(plan($module, kernel, data_shape, indices_shape, axis=0, batch_dims=0, /)
+--
+
+The facts of a plan as a dict. ValueError names the fault in the shapes.
+)";
+
+inline constexpr const char* num_threads =
+    R"(num_threads($module, /)
+--
+
+The number of threads that a large call uses.
+)";
+
+inline constexpr const char* set_num_threads =
+    R"(set_num_threads($module, n, /)
+--
+
+Set the number of threads that a large call uses.
+)";
+
+inline constexpr const char* pool_limit =
+    R"(pool_limit($module, /)
+--
+
+The largest number of bytes of freed results that are kept for new ones.
+)";
+
+inline constexpr const char* pool_size =
+    R"(pool_size($module, /)
+--
+
+The number of bytes of freed results that are kept now.
+)";
+
+inline constexpr const char* set_pool_limit =
+    R"(set_pool_limit($module, bytes, /)
+--
+
+Set the largest number of bytes of freed results that are kept for new ones. With 0, all are given back.
 )";
 
 }  // namespace gs::docs

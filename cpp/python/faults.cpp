@@ -1,9 +1,11 @@
-// Converts a fault to an exception. errors.py gets the facts and writes the message.
+// Converts a fault to an exception. The layers above get the facts and write the message.
 #include "call.hpp"
 #include "facts.hpp"
 
 namespace gs {
 namespace {
+
+PyObject* reporter;  // raises the error of a name
 
 Outcome raise(const char* function, PyObject* arguments) {
     raise_fault(function, arguments);
@@ -12,26 +14,36 @@ Outcome raise(const char* function, PyObject* arguments) {
 
 }  // namespace
 
-bool call_errors(const char* function, PyObject* given) {
-    const Ref arguments(given), errors(PyImport_ImportModule("gatherscatter.errors"));
-    const Ref callable(errors ? PyObject_GetAttrString(errors.get(), function) : nullptr);
-    return callable && arguments && Ref(PyObject_CallObject(callable.get(), arguments.get()));
+void report_faults_to(PyObject* report) { Py_XSETREF(reporter, Py_NewRef(report)); }
+
+bool report(const char* name, PyObject* facts) {
+    const Ref held(facts), first(Py_BuildValue("(s)", name));
+    const Ref arguments(held && first ? PySequence_Concat(first.get(), held.get()) : nullptr);
+    return arguments && Ref(PyObject_CallObject(reporter, arguments.get()));
 }
 
-void raise_fault(const char* function, PyObject* arguments) {
-    call_errors(function, arguments);
-    if (!PyErr_Occurred()) PyErr_Format(PyExc_SystemError, "gatherscatter.errors.%s did not raise", function);
+void raise_fault(const char* fault, PyObject* facts) {
+    report(fault, facts);
+    if (!PyErr_Occurred()) PyErr_Format(PyExc_SystemError, "the report of %s did not raise an error", fault);
 }
+
+namespace {
+
+// The first fact about the fault of a call.
+PyObject* describe_operation(const Call& call) {
+    return Py_BuildValue("(OsLLN)", call.op, name(call.kernel), static_cast<long long>(call.axis),
+                         static_cast<long long>(call.batch_dims), PyBool_FromLong(call.rule.negative));
+}
+
+}  // namespace
 
 Outcome raise_shape(const Call& call, const char* fault, const Plan& plan) {
     const auto shape = [](PyObject* object) { return object ? tuple_of(shape_of(array(object))) : borrow(Py_None); };
     const Ref data = shape(call.data), indices = shape(call.indices), updates = shape(call.updates),
               out = shape(call.out);
     const Ref slots = tuple_of(plan.slots);  // complete if the fault is not one of the planner's
-    return raise("shape_fault",
-                 Py_BuildValue("(OssOOOOOLL)", call.op, name(call.kernel), fault, data.get(), indices.get(),
-                               updates.get(), out.get(), slots.get(), static_cast<long long>(call.axis),
-                               static_cast<long long>(call.batch_dims)));
+    return raise("shape_fault", Py_BuildValue("(Ns(OOOOO))", describe_operation(call), fault, data.get(), indices.get(),
+                                              updates.get(), out.get(), slots.get()));
 }
 
 Outcome raise_index(const Call& call) {
@@ -39,12 +51,9 @@ Outcome raise_index(const Call& call) {
     const bool empty_axis_only = call.rule.mode == Mode::wrap || call.rule.mode == Mode::clip;
     const Ref others(call.updates ? Py_BuildValue("{sOsO}", "data", call.data, "updates", call.updates)
                                   : Py_BuildValue("{sO}", "data", call.data));
-    return raise(
-        "index_fault",
-        others ? Py_BuildValue("(OsOOLLNNO)", call.op, name(call.kernel), data.get(), call.indices,
-                               static_cast<long long>(call.axis), static_cast<long long>(call.batch_dims),
-                               PyBool_FromLong(call.rule.negative), PyBool_FromLong(empty_axis_only), others.get())
-               : nullptr);
+    return raise("index_fault", others ? Py_BuildValue("(NOONO)", describe_operation(call), data.get(), call.indices,
+                                                       PyBool_FromLong(empty_axis_only), others.get())
+                                       : nullptr);
 }
 
 Outcome raise_reduction(const Call& call) {

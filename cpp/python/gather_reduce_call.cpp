@@ -215,11 +215,11 @@ bool check_size(const PreparedBags& prepared) {
     for (const Ref& array : prepared.arrays)
         if (array) given += PyArray_NBYTES(array.array());
     const Ref shape = tuple_of(plan.output);
-    return call_errors(
-        "check_size", shape ? Py_BuildValue("(OOOsOsL)", prepared.call.op, shape.get(), prepared.dtype(), "segment_ids",
-                                            prepared.arrays[static_cast<size_t>(segment_ids)].get(), "num_segments",
-                                            static_cast<long long>(given))
-                            : nullptr);
+    return report("check_size",
+                  shape ? Py_BuildValue("(OOOsOsL)", prepared.call.op, shape.get(), prepared.dtype(), "segment_ids",
+                                        prepared.arrays[static_cast<size_t>(segment_ids)].get(), "num_segments",
+                                        static_cast<long long>(given))
+                        : nullptr);
 }
 
 // Raises the exception for bad values. errors.py finds them.

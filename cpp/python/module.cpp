@@ -43,7 +43,7 @@ PyObject* set_pool_limit_call(PyObject*, PyObject* value) {
 
 PyMethodDef functions[] = {
     method("plan", plan_call, docs::plan),
-    method("bind_call", bind_call, docs::bind_call),
+    method("bind", bind_operation, docs::bind),
     method("make_call_key", make_call_key, docs::make_call_key),
     method("run_known_call", run_known_call, docs::run_known_call),
     method("supports", supports_call, docs::supports),
@@ -96,6 +96,7 @@ PyMODINIT_FUNC PyInit__core() {
 #ifdef Py_GIL_DISABLED
     if (module && PyUnstable_Module_SetGIL(module.get(), Py_MOD_GIL_NOT_USED) < 0) return nullptr;
 #endif
-    if (!module || PyModule_AddFunctions(module.get(), gs::array_functions()) < 0) return nullptr;
+    PyMethodDef* const functions = module ? gs::array_functions() : nullptr;
+    if (!functions || PyModule_AddFunctions(module.get(), functions) < 0) return nullptr;
     return module.release();
 }

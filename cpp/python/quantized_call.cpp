@@ -111,9 +111,9 @@ Outcome raise_bad_index(const PreparedQuantized& prepared) {
     const Ref numbers = tuple_of(prepared.plan().numbers), others(Py_BuildValue("{sO}", "data", call.data));
     raise_fault("index_fault",
                 numbers && others
-                    ? Py_BuildValue("(OsOOiiNNO)", call.op, name(Kernel::gather), numbers.get(), prepared.indices.get(),
-                                    prepared.plan().axis, 0, PyBool_FromLong(call.operation.rule.negative),
-                                    PyBool_FromLong(empty_axis_only), others.get())
+                    ? Py_BuildValue("((OsiiN)OONO)", call.op, name(Kernel::gather), prepared.plan().axis, 0,
+                                    PyBool_FromLong(call.operation.rule.negative), numbers.get(),
+                                    prepared.indices.get(), PyBool_FromLong(empty_axis_only), others.get())
                     : nullptr);
     return Outcome::failed;
 }

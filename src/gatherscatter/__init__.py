@@ -2,7 +2,7 @@
 
 import sys
 
-from gatherscatter import microsoft, onnx, openvino
+from gatherscatter import _core, errors, microsoft, onnx, openvino
 from gatherscatter._core import (
     gather,
     gather_elements,
@@ -13,8 +13,9 @@ from gatherscatter._core import (
     scatter_nd,
     scatter_update,
 )
-from gatherscatter.arrays import interop
+from gatherscatter.arrays import adapters
 from gatherscatter.errors import OpError, OpIndexError, OpMemoryError, OpTypeError, OpValueError
+from gatherscatter.functions import array_functions
 from gatherscatter.functions.at import at
 from gatherscatter.functions.gather_tree import gather_tree
 from gatherscatter.functions.inspect import IndexReport, inspect
@@ -84,18 +85,12 @@ __getattr__, __dir__ = attach(
     moved={name: f"gatherscatter_models.{name}" for name in ("ModelError", "doctor", "findings", "run")}
     | {"models": "gatherscatter_models"},
 )
-# The rooms above the functions that run calls with lazy arrays, and with tensors on other devices than the CPU.
-interop.FALLBACKS |= {
-    "aggregate": "gatherscatter.dask:aggregate",
-    "gather": "gatherscatter.dask:gather",
-    "gather_elements": "gatherscatter.dask:gather_elements",
-    "gather_nd": "gatherscatter.dask:gather_nd",
-    "gather_reduce": "gatherscatter.dask:gather_reduce",
-    "scatter_elements": "gatherscatter.dask:scatter_elements",
-    "scatter_nd": "gatherscatter.dask:scatter_nd",
-    "scatter_update": "gatherscatter.dask:scatter_update",
-    "tensor_scatter": "gatherscatter.dask:tensor_scatter",
-    "op version": "gatherscatter.dask.versions:call",
-    "prepare on device": "gatherscatter.torch.prepared:prepare",
-    "on device": "gatherscatter.torch.device.arrays:call",
+# The adapters register themselves with the packages that define the arrays of their libraries.
+adapters.ADAPTERS |= {
+    "torch": "gatherscatter.arrays.torch_tensors:TORCH",
+    "torch device": "gatherscatter.torch.adapter:DEVICE",
+    "jax": "gatherscatter.arrays.jax_arrays:JAX",
+    "jaxlib": "gatherscatter.arrays.jax_arrays:JAX",
+    "dask": "gatherscatter.dask.adapter:DASK",
 }
+_core.connect(array_functions.run, errors.report)

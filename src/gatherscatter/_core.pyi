@@ -1,8 +1,12 @@
+# Made by tools/generate_source.py from src/gatherscatter/operation.py.
+
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from gatherscatter.operation import Operation
 
 def gather(
     data: ArrayLike,
@@ -13,7 +17,58 @@ def gather(
     mode: str = "raise",
     out: np.ndarray | None = None,
     num_threads: int | None = None,
-) -> np.ndarray: ...
+) -> np.ndarray:
+    """Take whole slices of ``data`` along ``axis``.
+
+    ``out[B + O + I] = data[B + O + (indices[B + I],)]``. B, O and I are tuples of positions: B in the batch dims, O in
+    the dims of ``data`` between the batch dims and the axis, and I in the remaining dims of ``indices``.
+
+    Parameters
+    ----------
+    data : array of rank r >= 1, any element type
+    indices : array of any integer type, any shape; a scalar drops the axis
+    axis : int in [-r, r-1]
+    batch_dims : int
+        The number of leading dims that ``data`` and ``indices`` share: entry i of ``indices`` reads only from
+        ``data[i]``. It is at most ``axis``. A negative value counts from the rank of ``indices``.
+    mode : {'raise', 'wrap', 'clip', 'fill'}
+        How to treat an index outside [-size, size-1], where size is that of the axis. 'raise': raise an error. 'fill':
+        return zeros for it. 'wrap': take every index modulo the size. 'clip': move every index to the nearest of
+        0..size-1. Negative indices count from the end, except with 'clip', which moves them to 0.
+    out : array, optional
+        The array to write the result to, of exactly its shape and type. It does not change if the call raises an error.
+    num_threads : int >= 1, optional
+        The largest number of threads for this call; the default is `gatherscatter.num_threads()`. The result does not
+        depend on it.
+
+    Returns
+    -------
+    array of data's type, shape ``data.shape[:axis] + indices.shape[batch_dims:] + data.shape[axis+1:]``
+
+    Raises
+    ------
+    IndexError
+        An index is out of range. The message names its position.
+    ValueError
+        A shape, an axis or an option is not valid.
+    TypeError
+        An element type or the type of an argument is not valid.
+
+    Sources: ONNX Gather-13; OpenVINO Gather-8.
+
+    >>> import numpy as np, gatherscatter as gs
+    >>> gs.gather(np.array([[1, 2], [3, 4], [5, 6]]), [2, 0, -1])
+    array([[5, 6],
+           [1, 2],
+           [5, 6]])
+
+    With ``batch_dims=1``, each row of ``indices`` picks from one row of ``data``:
+
+    >>> gs.gather(np.array([[10, 11, 12], [20, 21, 22]]), [[2, 0], [1, 1]], axis=1, batch_dims=1)
+    array([[12, 10],
+           [21, 21]])
+    """
+
 def gather_elements(
     data: ArrayLike,
     indices: ArrayLike,
@@ -22,7 +77,35 @@ def gather_elements(
     mode: str = "raise",
     out: np.ndarray | None = None,
     num_threads: int | None = None,
-) -> np.ndarray: ...
+) -> np.ndarray:
+    """Take single elements: each index names its own position along ``axis``.
+
+    For axis 0 of a matrix, ``out[i][j] = data[indices[i][j]][j]``. Other axes and ranks work in the same way.
+
+    Parameters
+    ----------
+    data : array of rank r >= 1, any element type
+    indices : array of rank r, any integer type
+        It may have any length along the axis. Along the other axes, it must not be longer than ``data``.
+    axis : int in [-r, r-1]
+    mode, out, num_threads : see `gather`
+
+    Returns
+    -------
+    array with the shape of ``indices`` and the type of ``data``
+
+    Raises
+    ------
+    IndexError, ValueError, TypeError : see `gather`
+
+    Sources: ONNX GatherElements-13; OpenVINO GatherElements-6.
+
+    >>> import numpy as np, gatherscatter as gs
+    >>> gs.gather_elements(np.array([[1, 2], [3, 4]]), np.array([[0, 0], [1, 0]]), axis=1)
+    array([[1, 1],
+           [4, 3]])
+    """
+
 def gather_nd(
     data: ArrayLike,
     indices: ArrayLike,
@@ -31,7 +114,42 @@ def gather_nd(
     mode: str = "raise",
     out: np.ndarray | None = None,
     num_threads: int | None = None,
-) -> np.ndarray: ...
+) -> np.ndarray:
+    """Take elements or slices named by index tuples.
+
+    ``out[B + J] = data[B + tuple(indices[B + J])]``. The last dim of ``indices`` holds the index tuples. B and J are
+    tuples of positions: B in the batch dims, and J in the dims of ``indices`` between the batch dims and the last dim.
+    An empty index tuple names all of ``data[B]``.
+
+    Parameters
+    ----------
+    data : array of rank r >= 1, any element type
+    indices : array of rank >= 1, any integer type, shape (..., k) with k <= r - batch_dims
+    batch_dims : int in [0, min(r, indices.ndim) - 1]
+        The number of leading dims that ``data`` and ``indices`` share: entry i of ``indices`` reads only from
+        ``data[i]``.
+    mode, out, num_threads : see `gather`
+
+    Returns
+    -------
+    array of data's type, shape ``indices.shape[:-1] + data.shape[batch_dims + k:]``
+
+    Raises
+    ------
+    IndexError, ValueError, TypeError : see `gather`
+
+    Sources: ONNX GatherND-13; OpenVINO GatherND-8.
+
+    >>> import numpy as np, gatherscatter as gs
+    >>> gs.gather_nd(np.array([[1, 2], [3, 4]]), np.array([[0, 0], [1, 0]]))
+    array([1, 3])
+
+    With ``batch_dims=1``, entry i of ``indices`` reads only from ``data[i]``:
+
+    >>> gs.gather_nd(np.array([[10, 11, 12], [20, 21, 22]]), np.array([[2], [0]]), batch_dims=1)
+    array([12, 20])
+    """
+
 def scatter_update(
     data: ArrayLike,
     indices: ArrayLike,
@@ -44,7 +162,64 @@ def scatter_update(
     mode: str = "raise",
     out: np.ndarray | None = None,
     num_threads: int | None = None,
-) -> np.ndarray: ...
+) -> np.ndarray:
+    """Write whole slices along ``axis``: the reverse of `gather`.
+
+    For every index ``i = indices[I]``, in row-major order of the positions I:
+    ``out[..., i, ...] = f(out[..., i, ...], updates[..., I, ...])``. ``reduction`` chooses f.
+
+    Parameters
+    ----------
+    data : array of rank r >= 1, any element type; it does not change, except with ``out=data``
+    indices : array of any integer type, any shape
+    updates : array, shape exactly ``data.shape[:axis] + indices.shape + data.shape[axis+1:]``
+    axis : int in [-r, r-1]
+    reduction : {'none', 'add', 'sub', 'mul', 'min', 'max', 'mean'}
+        How an element and its updates are combined. 'none': the last update in row-major order replaces the element.
+        The other reductions combine all contributions in row-major order, and round to the element type after each.
+        Integers wrap. 'mean' adds up all contributions and divides once. The mean of integers is exact, and then
+        rounded down. 'min' and 'max' propagate NaN. For bool, 'add' is or, 'mul' is and, 'sub' is xor. For strings,
+        'add' concatenates.
+    include_self : bool
+        Whether the element of ``data`` is one of the contributions. Elements without updates keep their value in any
+        case.
+    accumulate : {'step', 'wide', 'exact'}
+        How 'add', 'sub' and 'mean' add up floats. 'step': in the element type, rounded after each contribution. 'wide':
+        in a wider type, and the sum or mean is rounded once. The wider type is float32 for float16 and bfloat16,
+        float64 for float32, and a pair of float64 for float64. 'mul' of float16 and bfloat16 is then computed in
+        float32. 'exact': the sum or mean of the real numbers, rounded once to nearest even, for any order of the
+        contributions. 'exact' is not defined for complex numbers, nor for 'mul' of floats. Integers are always exact,
+        modulo 2^N.
+    mode : {'raise', 'wrap', 'clip', 'drop'}
+        How to treat an index that is out of range: as in `gather`, or 'drop' to skip its update.
+    out : array, optional
+        The array to write the result to, of the shape and type of ``data``. It does not change if the call raises an
+        error. ``out=data`` updates ``data`` in place. If ``data`` is small compared with the indices, the result is
+        first computed in a copy.
+    num_threads : int >= 1, optional
+        The largest number of threads for this call; the default is `gatherscatter.num_threads()`. The result does not
+        depend on it.
+
+    Returns
+    -------
+    array with the shape and type of ``data``
+
+    Raises
+    ------
+    IndexError
+        An index is out of range. The message names its position.
+    ValueError
+        A shape, an axis or an option is not valid.
+    TypeError
+        An element type or the type of an argument is not valid.
+
+    Sources: OpenVINO ScatterUpdate-3; for the reductions, ONNX ScatterND-18 and OpenVINO ScatterElementsUpdate-12.
+
+    >>> import numpy as np, gatherscatter as gs
+    >>> gs.scatter_update(np.zeros(4), [3, 1, 3], np.array([1.0, 2.0, 4.0]), reduction="add")
+    array([0., 2., 0., 5.])
+    """
+
 def scatter_elements(
     data: ArrayLike,
     indices: ArrayLike,
@@ -57,7 +232,37 @@ def scatter_elements(
     mode: str = "raise",
     out: np.ndarray | None = None,
     num_threads: int | None = None,
-) -> np.ndarray: ...
+) -> np.ndarray:
+    """Write single elements: each index names its own position along ``axis``. This reverses `gather_elements`.
+
+    For axis 0 of a matrix and every position (i, j) of ``indices``, in row-major order:
+    ``out[indices[i][j]][j] = f(out[indices[i][j]][j], updates[i][j])``. Other axes and ranks work in the same way.
+
+    Parameters
+    ----------
+    data : array of rank r >= 1, any element type; it does not change, except with ``out=data``
+    indices : array of rank r, any integer type
+        It may have any length along the axis. Along the other axes, it must not be longer than ``data``.
+    updates : array with the shape of ``indices``
+    axis : int in [-r, r-1]
+    reduction, include_self, accumulate, mode, out, num_threads : see `scatter_update`
+
+    Returns
+    -------
+    array with the shape and type of ``data``
+
+    Raises
+    ------
+    IndexError, ValueError, TypeError : see `scatter_update`
+
+    Sources: ONNX ScatterElements-18; OpenVINO ScatterElementsUpdate-12.
+
+    >>> import numpy as np, gatherscatter as gs
+    >>> gs.scatter_elements(np.zeros((2, 3)), np.array([[1, 0, 1]]), np.array([[1.0, 2.0, 3.0]]))
+    array([[0., 2., 0.],
+           [1., 0., 3.]])
+    """
+
 def scatter_nd(
     data: ArrayLike,
     indices: ArrayLike,
@@ -69,21 +274,35 @@ def scatter_nd(
     mode: str = "raise",
     out: np.ndarray | None = None,
     num_threads: int | None = None,
-) -> np.ndarray: ...
-def gather_quantized(
-    data: ArrayLike,
-    indices: ArrayLike,
-    scales: ArrayLike,
-    zero_points: ArrayLike | None = None,
-    *,
-    axis: int = 0,
-    quantize_axis: int = -1,
-    block_size: int = 128,
-    bits: int = 4,
-    mode: str = "raise",
-    out: np.ndarray | None = None,
-    num_threads: int | None = None,
-) -> np.ndarray: ...
+) -> np.ndarray:
+    """Write elements or slices named by index tuples: the reverse of `gather_nd`.
+
+    The last dim of ``indices`` holds the index tuples. For every position J in the other dims, in row-major order:
+    ``out[tuple(indices[J])] = f(out[tuple(indices[J])], updates[J])``. ``reduction`` chooses f. An empty tuple names
+    all of ``data``.
+
+    Parameters
+    ----------
+    data : array of rank r >= 1, any element type; it does not change, except with ``out=data``
+    indices : array of rank >= 1, any integer type, shape (..., k) with k <= r
+    updates : array, shape exactly ``indices.shape[:-1] + data.shape[k:]``
+    reduction, include_self, accumulate, mode, out, num_threads : see `scatter_update`
+
+    Returns
+    -------
+    array with the shape and type of ``data``
+
+    Raises
+    ------
+    IndexError, ValueError, TypeError : see `scatter_update`
+
+    Sources: ONNX ScatterND-18; OpenVINO ScatterNDUpdate-15.
+
+    >>> import numpy as np, gatherscatter as gs
+    >>> gs.scatter_nd(np.arange(1, 9), np.array([[4], [3], [1], [7]]), np.array([9, 10, 11, 12]))
+    array([ 1, 11,  3, 10,  9,  6,  7, 12])
+    """
+
 def gather_reduce(
     data: ArrayLike,
     indices: ArrayLike | None = None,
@@ -104,39 +323,194 @@ def gather_reduce(
     mode: str = "raise",
     out: np.ndarray | None = None,
     num_threads: int | None = None,
-) -> np.ndarray: ...
-def apply(
-    op: str,
-    kernel: str,
-    data: np.ndarray,
-    indices: np.ndarray,
-    updates: np.ndarray | None,
-    axis: int,
-    batch_dims: int,
-    reduction: str,
-    include_self: bool,
-    accumulate: str,
-    mode: str,
-    negative: bool,
-    out: np.ndarray | None,
-    num_threads: int | None,
-    /,
-) -> np.ndarray: ...
-def bind_call(
-    op: str,
-    kernel: str,
-    axis: int,
-    batch_dims: int,
-    reduction: str,
-    include_self: bool,
-    accumulate: str,
-    mode: str,
-    negative: bool,
-    /,
-) -> Callable[..., np.ndarray]: ...
+) -> np.ndarray:
+    """Gather rows of ``data`` and reduce the rows of each bag to one row. The gathered rows are not stored.
+
+    A bag is a group of rows, which are its members. Define the bags in exactly one of four ways: by ``indices`` of two
+    or more dimensions, by ``offsets``, by ``indptr``, or by ``segment_ids``.
+
+    Parameters
+    ----------
+    data : array of numbers, shape (R, ...)
+    indices : array of integers in [-R, R-1], optional
+        The rows of data that are members of bags; by default all rows, in order. With two or more dimensions, the last
+        one holds the members of a bag.
+    offsets : array of integers, shape (B,), optional
+        The position in one-dimensional indices where each bag begins. The first is 0, and they do not decrease. The
+        last bag ends with the last index. For positions with this end at the end, as in a CSR matrix, use ``indptr``.
+    segment_ids : array of integers in [0, num_segments-1], the shape of one-dimensional indices, optional
+        The bag of each member, in any order.
+    indptr : array of integers, shape (B+1,), optional
+        The position where each bag begins, then the number of members: the ``indptr`` of a CSR matrix of SciPy, or the
+        offsets of PyTorch with ``include_last_offset=True``.
+    num_segments : int >= 0, optional
+        The number of bags that ``segment_ids`` can name. The default is the greatest id plus 1.
+    weights : array of data's type, the shape of indices, optional
+        The factor for each member's row. Rows are multiplied before they are reduced.
+    scales, zero_points, quantize_axis, block_size, bits : optional
+        With ``scales``, ``data`` is a block-quantized table, as in `gather_quantized`. Its rows are computed a few at a
+        time. "data" then means the numbers of the table everywhere on this page, and their type is that of ``scales``.
+    reduction : {'add', 'mul', 'min', 'max', 'mean'}, or a statistic
+        The statistics are 'var', 'std', 'first', 'last', 'any', 'all', 'argmin', 'argmax' and 'count', as in
+        `Prepared.reduce`. They gather the rows first, and take neither weights nor quantized tables.
+    default : scalar of data's type, or array of shape data.shape[1:]
+        The result for a bag without members. ``default=data[i]`` has the effect of ``default_index=i`` in OpenVINO.
+    accumulate : {'step', 'wide', 'exact'}
+        How floats are added up, as in `scatter_update`.
+    mode : {'raise', 'wrap', 'clip', 'fill'}
+        How to treat an index that is out of range, as in `gather`. With 'fill', its row is zeros.
+    out : array, optional
+        The array to write the result to. The result is computed in a separate array first, so ``out`` does not change
+        if the call raises an error.
+    num_threads : int >= 1, optional
+        The largest number of threads for this call; the default is `gatherscatter.num_threads()`. The result does not
+        depend on it.
+
+    Returns
+    -------
+    array of data's type, shape ``bags + data.shape[1:]``
+        Of the statistics, 'argmin' and 'argmax' are int64, 'any' and 'all' are bool, and 'var' and 'std' of integers
+        are float64. 'count' is int64 and has the shape ``bags``. Positions are numbers of members. ``bags`` is
+        ``indices.shape[:-1]``, (B,) or (num_segments,). Members are reduced in their order. The result is bit-for-bit
+        identical to this sequence: gather, multiply, and `scatter_update` with ``include_self=False`` into an array
+        full of ``default``. If two NaN are combined, the result may be either of them.
+
+    Raises
+    ------
+    IndexError
+        An index, offset or segment id is out of range. The message names its position.
+    ValueError, TypeError
+        The bags are not defined in exactly one way, or a shape, an option or a type is not valid.
+
+    Sources: OpenVINO EmbeddingBagOffsets-15, EmbeddingBagPacked-15, EmbeddingSegmentsSum-3.
+
+    >>> import numpy as np, gatherscatter as gs
+    >>> table = np.array([[1.0, 2.0], [10.0, 20.0], [100.0, 200.0]])
+    >>> gs.gather_reduce(table, [[0, 1], [2, 2]])
+    array([[ 11.,  22.],
+           [200., 400.]])
+    >>> gs.gather_reduce(table, [0, 1, 2], offsets=[0, 2, 2], weights=[1.0, 0.5, 1.0], reduction="add", default=-1.0)
+    array([[  6.,  12.],
+           [ -1.,  -1.],
+           [100., 200.]])
+    >>> gs.gather_reduce(table, [0, 1, 2], indptr=[0, 2, 2, 3])
+    array([[ 11.,  22.],
+           [  0.,   0.],
+           [100., 200.]])
+    >>> gs.gather_reduce(np.array([4.0, 7.0, 5.0]), segment_ids=[1, 0, 1], reduction="max")
+    array([7., 5.])
+    """
+
+def gather_quantized(
+    data: ArrayLike,
+    indices: ArrayLike,
+    scales: ArrayLike,
+    zero_points: ArrayLike | None = None,
+    *,
+    axis: int = 0,
+    quantize_axis: int = -1,
+    block_size: int = 128,
+    bits: int = 4,
+    mode: str = "raise",
+    out: np.ndarray | None = None,
+    num_threads: int | None = None,
+) -> np.ndarray:
+    """Take slices of a block-quantized table along ``axis``, as floats. The table is not unpacked.
+
+    A number of the table is ``(data[p] - zero_points[q]) * scales[q]``. Here p is its position, and q is the same
+    position with ``p[quantize_axis] // block_size`` instead of ``p[quantize_axis]``. The product is computed as float32
+    and rounded once to the type of ``scales``. The numbers are gathered as `gather` does it.
+
+    Parameters
+    ----------
+    data : array of rank r >= 1
+        The codes of the numbers. In an array of uint8, a byte holds 8 / ``bits`` codes along the last axis, from the
+        lowest bits to the highest. All other types have one code in each element: int8, and those of ml_dtypes: int4,
+        uint4, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float4_e2m1fn. Their names decide the
+        number of bits.
+    indices : array of any integer type, any shape; a scalar drops the axis
+    scales : array of float32, float16 or bfloat16
+        Its shape is that of the table, with ``ceil(size / block_size)`` at ``quantize_axis``. Along any other axis, the
+        length can also be 1: one scale for all.
+    zero_points : array of data's type and of the shape of ``scales``, optional
+        Zero points of uint8 are packed along the last axis, as ``data`` is. The default is ``2 ** (bits - 1)`` for
+        uint8 and 0 for all other types. Types of floats have no zero points.
+    axis : int in [-r, r-1]
+        Codes that are packed can't be gathered along the last axis.
+    quantize_axis : int in [-r, r-1]
+        The axis along which blocks of numbers share a scale.
+    block_size : int >= 0
+        The length of a block. The last block may be shorter. 0: the whole axis is one block.
+    bits : {2, 4, 8}
+        The number of bits of a code in an array of uint8. It has no effect on other types.
+    mode : {'raise', 'wrap', 'clip', 'fill'}
+        How to treat an index outside [-size, size-1], as in `gather`. 'fill' returns zeros for it.
+    out : array, optional
+        The array to write the result to, of exactly its shape and type. It does not change if the call raises an error.
+    num_threads : int >= 1, optional
+        The largest number of threads for this call; the default is `gatherscatter.num_threads()`. The result does not
+        depend on it.
+
+    Returns ------- array of the type of ``scales``, shape ``table[:axis] + indices.shape + table[axis+1:]``, where
+    table is the shape of the table in numbers
+
+    Raises
+    ------
+    IndexError
+        An index is out of range. The message names its position.
+    ValueError
+        A shape, an axis or an option is not valid.
+    TypeError
+        An element type or the type of an argument is not valid.
+
+    Source: GatherBlockQuantized-1 of the domain com.microsoft.
+
+    Two rows of four numbers, with 4 bits each. Blocks of two numbers share a scale:
+
+    >>> import numpy as np, gatherscatter as gs
+    >>> table = np.array([[0x98, 0xBA], [0x08, 0x80]], np.uint8)
+    >>> scales = np.array([[1.0, 10.0], [0.5, 0.25]], np.float32)
+    >>> gs.gather_quantized(table, [0, 1, 0], scales, block_size=2)
+    array([[ 0.,  1., 20., 30.],
+           [ 0., -4., -2.,  0.],
+           [ 0.,  1., 20., 30.]], dtype=float32)
+    """
+
+# ---- Functions for the layers above
+
+def connect(fallback: Callable[[str, dict[str, Any]], Any], report: Callable[..., Any], /) -> None:
+    """Set the functions of the layers above that the core calls.
+
+    ``fallback(function, arguments)`` runs an array function on arguments that are not plain arrays.
+    ``report(fault, *facts)`` raises the error of this name.
+    """
+
+def run(operation: Operation, inputs: dict[str, Any], out: np.ndarray | None = None, /) -> np.ndarray:
+    """Run a call on plain arrays. TypeError if an array is not plain."""
+
+def describe(operation: Operation, inputs: dict[str, Any], out: np.ndarray | None = None, /) -> dict[str, Any]:
+    """Describe how `run` would run the call. Nothing is run."""
+
+def check(operation: Operation, inputs: dict[str, Any], /) -> None:
+    """Raise the errors of `run` about types, shapes and attributes. The values of indices are not read."""
+
+def run_on_tensors(operation: Operation, inputs: dict[str, Any], /) -> Any:
+    """Run a call on contiguous tensors of PyTorch, as a new tensor.
+
+    NotImplemented if a tensor is unusual, something observes it, a gradient would be lost, or anything is wrong.
+    """
+
+def bind(operation: Operation, /) -> Callable[..., np.ndarray]:
+    """Return a function of data, indices, the updates of a scatter, and perhaps an axis, which runs the operation."""
+
 def make_call_key(
     op: str, accumulate: str | None, inputs: tuple[Any, ...], attributes: dict[str, Any], /
-) -> tuple[Any, ...] | None: ...
+) -> tuple[Any, ...] | None:
+    """Return what determines all checks of a call that do not depend on shapes and values, as a tuple.
+
+    None: an input is not an ndarray, or an attribute is not an int, a bool or a str.
+    """
+
 def run_known_call(
     known: dict[tuple[Any, ...], Callable[..., np.ndarray]],
     op: str,
@@ -144,43 +518,15 @@ def run_known_call(
     inputs: tuple[Any, ...],
     attributes: dict[str, Any],
     /,
-) -> Any: ...
-def describe_call(
-    op: str,
-    kernel: str,
-    data: np.ndarray,
-    indices: np.ndarray,
-    updates: np.ndarray | None,
-    axis: int,
-    batch_dims: int,
-    reduction: str,
-    include_self: bool,
-    accumulate: str,
-    mode: str,
-    negative: bool,
-    out: np.ndarray | None,
-    num_threads: int | None,
-    /,
-) -> dict[str, Any]: ...
-def check_call(
-    op: str,
-    kernel: str,
-    data: np.ndarray,
-    indices: np.ndarray,
-    updates: np.ndarray | None,
-    axis: int,
-    batch_dims: int,
-    reduction: str,
-    include_self: bool,
-    accumulate: str,
-    mode: str,
-    negative: bool,
-    out: np.ndarray | None,
-    num_threads: int | None,
-    /,
-) -> None: ...
-def supports(dtype: np.dtype[Any], reduction: str, /) -> bool: ...
-def group(rows: np.ndarray, count: int, /) -> tuple[np.ndarray, np.ndarray]: ...
+) -> Any:
+    """Run the function that a dict has for the key of a call. NotImplemented if it has none."""
+
+def supports(dtype: np.dtype[Any], reduction: str, /) -> bool:
+    """Whether elements of a dtype support a reduction."""
+
+def group(rows: np.ndarray, count: int, /) -> tuple[np.ndarray, np.ndarray]:
+    """Group updates by their rows, int64 numbers below count: (starts, order)."""
+
 def find_bad_indices(
     tuples: np.ndarray,
     shape: tuple[int, ...],
@@ -189,54 +535,50 @@ def find_bad_indices(
     only_empty: bool,
     may_be_batched: bool,
     /,
-) -> tuple[int, tuple[int, ...], tuple[int, ...], int, int, int, tuple[str, dict[str, int]]] | None: ...
+) -> tuple[int, tuple[int, ...], tuple[int, ...], int, int, int, tuple[str, dict[str, int]]] | None:
+    """Find the indices that are out of range.
+
+    Index tuples [..., k] index the axes of ``shape`` from ``first_axis`` on. The result holds the number of bad
+    indices, the positions and values of the first ten, the least and the greatest value, the axis of the first, and
+    a hint as of find_index_hint(). It is None if all are in range. ``only_empty``: only indices into axes without
+    elements count as out of range. ``may_be_batched``: the shapes also fit a call with one batch dimension.
+    """
+
 def find_index_hint(
     tuples: np.ndarray, shape: tuple[int, ...], first_axis: int, negative: bool, /
-) -> tuple[str, dict[str, int]]: ...
-def resolve_indices(tuples: np.ndarray, dims: tuple[int, ...], mode: str, negative: bool, /) -> np.ndarray | None: ...
-def copied(array: np.ndarray, dtype: np.dtype[Any], /) -> np.ndarray: ...
-def cast(array: np.ndarray, dtype: np.dtype[Any], /) -> Any: ...
+) -> tuple[str, dict[str, int]]:
+    """Find the probable mistake in index tuples: the name of a sentence and its numbers.
+
+    The name is empty if nothing is certain.
+    """
+
+def resolve_indices(tuples: np.ndarray, dims: tuple[int, ...], mode: str, negative: bool, /) -> np.ndarray | None:
+    """The row that each index tuple names, as int64: its position in ``dims`` in row-major order.
+
+    Mode is 'raise', 'wrap', 'clip' or 'skip'. A bad tuple gives -1 in mode 'skip'. In the other modes, the result
+    is then None.
+    """
+
+def copied(array: np.ndarray, dtype: np.dtype[Any], /) -> np.ndarray:
+    """Copy the elements in C order, converted to a dtype as astype() does. A signal can interrupt it."""
+
+def cast(array: np.ndarray, dtype: np.dtype[Any], /) -> Any:
+    """Cast numbers to another type, in C order.
+
+    None if a value does not fit. NotImplemented if the types are not numbers of the core, or if one of them can't
+    be cast to the other.
+    """
+
 def register_tensors(
     tensor: type, parameter: type, is_observed: Callable[[], bool], is_grad_enabled: Callable[[], bool], /
-) -> bool: ...
-def apply_to_tensors(
-    op: str,
-    kernel: str,
-    data: Any,
-    indices: Any,
-    updates: Any | None,
-    axis: int,
-    batch_dims: int,
-    reduction: str,
-    include_self: bool,
-    accumulate: str,
-    mode: str,
-    negative: bool,
-    out: Any | None,
-    num_threads: int | None,
-    /,
-) -> Any: ...
-def apply_bags_to_tensors(
-    op: str,
-    data: Any,
-    indices: Any | None,
-    offsets: Any | None,
-    segment_ids: Any | None,
-    indptr: Any | None,
-    num_segments: int | None,
-    weights: Any | None,
-    init: Any | None,
-    reduction: str,
-    default: Any,
-    accumulate: str,
-    mode: str,
-    negative: bool,
-    embedding_rules: bool,
-    out: Any | None,
-    num_threads: int | None,
-    /,
-) -> Any: ...
-def tensor_array(op: str, input: str, tensor: Any, /) -> np.ndarray: ...
+) -> bool:
+    """Set PyTorch's types of plain tensors, and functions that say whether something observes tensors, and whether
+    gradients are recorded. Returns whether tensors can be read without NumPy's arrays.
+    """
+
+def tensor_array(op: str, input: str, tensor: Any, /) -> np.ndarray:
+    """The memory of a PyTorch tensor as a NumPy array. ValueError if the storage is smaller than the tensor."""
+
 def scatter_groups(
     data: np.ndarray | None,
     starts: np.ndarray,
@@ -246,7 +588,12 @@ def scatter_groups(
     include_self: bool,
     num_threads: int | None,
     /,
-) -> Any: ...
+) -> Any:
+    """Combine groups of updates with data, or with zeros if it is None.
+
+    NotImplemented if this element type is not summed here.
+    """
+
 def reduce_groups(
     starts: np.ndarray,
     order: np.ndarray,
@@ -254,7 +601,13 @@ def reduce_groups(
     reductions: tuple[str, ...],
     num_threads: int | None,
     /,
-) -> Any: ...
+) -> Any:
+    """Reduce the updates of each group: a list with an array for each reduction (add, mul, min, max).
+
+    argmin and argmax give pairs of values and numbers of updates. NotImplemented if elements do not support the
+    reduction.
+    """
+
 def group_statistic(
     statistic: str,
     values: np.ndarray | None,
@@ -265,83 +618,24 @@ def group_statistic(
     fill: np.ndarray | None,
     num_threads: int | None,
     /,
-) -> Any: ...
-def sort_groups(
-    values: np.ndarray, starts: np.ndarray, ranks: np.ndarray | None, num_threads: int | None, /
-) -> Any: ...
-def find_greatest_label(labels: np.ndarray, /) -> int: ...
-def apply_quantized(
-    op: str,
-    data: np.ndarray,
-    indices: np.ndarray,
-    scales: np.ndarray,
-    zero_points: np.ndarray | None,
-    axis: int,
-    quantize_axis: int,
-    block_size: int,
-    bits: int,
-    mode: str,
-    out: np.ndarray | None,
-    num_threads: int | None,
-    /,
-) -> Any: ...
-def describe_quantized(
-    op: str,
-    data: np.ndarray,
-    indices: np.ndarray,
-    scales: np.ndarray,
-    zero_points: np.ndarray | None,
-    axis: int,
-    quantize_axis: int,
-    block_size: int,
-    bits: int,
-    mode: str,
-    out: np.ndarray | None,
-    num_threads: int | None,
-    /,
-) -> Any: ...
-def apply_bags(
-    op: str,
-    data: np.ndarray,
-    indices: np.ndarray | None,
-    offsets: np.ndarray | None,
-    segment_ids: np.ndarray | None,
-    indptr: np.ndarray | None,
-    num_segments: int | None,
-    weights: np.ndarray | None,
-    init: np.ndarray | None,
-    reduction: str,
-    default: Any,
-    accumulate: str,
-    mode: str,
-    negative: bool,
-    embedding_rules: bool,
-    out: np.ndarray | None,
-    num_threads: int | None,
-    table: tuple[Any, ...] | None = None,
-    /,
-) -> Any: ...
-def describe_bags(
-    op: str,
-    data: np.ndarray,
-    indices: np.ndarray | None,
-    offsets: np.ndarray | None,
-    segment_ids: np.ndarray | None,
-    indptr: np.ndarray | None,
-    num_segments: int | None,
-    weights: np.ndarray | None,
-    init: np.ndarray | None,
-    reduction: str,
-    default: Any,
-    accumulate: str,
-    mode: str,
-    negative: bool,
-    embedding_rules: bool,
-    out: np.ndarray | None,
-    num_threads: int | None,
-    table: tuple[Any, ...] | None = None,
-    /,
-) -> Any: ...
+) -> Any:
+    """A statistic of the values of each group.
+
+    Values have the shape (outer, members, columns); labels are the groups of the members. The result is a pair: the
+    statistics, and the numbers of members or None. For 'moments', the centers and their distances from the mean
+    follow. It is None if a label is bad, and NotImplemented if values of this type have no such statistic.
+    """
+
+def sort_groups(values: np.ndarray, starts: np.ndarray, ranks: np.ndarray | None, num_threads: int | None, /) -> Any:
+    """Sort the values of each group in place.
+
+    With ranks, only the values with the rank of each group and the next one get to their places, and NaN to the
+    last ones. NotImplemented if values of this type can't be sorted here.
+    """
+
+def find_greatest_label(labels: np.ndarray, /) -> int:
+    """The greatest label. It is negative if a label is negative or does not fit, or if there is none."""
+
 def find_bags(
     op: str,
     members: tuple[int, ...],
@@ -352,7 +646,11 @@ def find_bags(
     num_segments: int | None,
     embedding_rules: bool,
     /,
-) -> tuple[tuple[int, ...], np.ndarray, np.ndarray | None]: ...
+) -> tuple[tuple[int, ...], np.ndarray, np.ndarray | None]:
+    """The shape of the bags, the start of each bag and the end of the last, and the members in the order of their
+    bags, or None if they are in that order.
+    """
+
 def sum_matches(
     values: np.ndarray | None,
     keys: np.ndarray,
@@ -361,7 +659,13 @@ def sum_matches(
     rows: np.ndarray,
     num_threads: int | None,
     /,
-) -> Any: ...
+) -> Any:
+    """Each bag has a row of targets.
+
+    For each target, sum the values of the bag's members in this column whose keys are equal to the target. If
+    values is None, count these members. The result is None if starts or rows are out of range.
+    """
+
 def dot_rows(
     a: np.ndarray,
     b: np.ndarray,
@@ -369,7 +673,9 @@ def dot_rows(
     rows_of_b: np.ndarray,
     num_threads: int | None,
     /,
-) -> Any: ...
+) -> Any:
+    """The dot product of a row of a and a row of b, for each pair of row numbers. None if one is out of range."""
+
 def gather_tree(
     step_ids: np.ndarray,
     parent_ids: np.ndarray,
@@ -377,7 +683,12 @@ def gather_tree(
     end_token: np.ndarray,
     out: np.ndarray,
     /,
-) -> int: ...
+) -> int:
+    """The kernel of GatherTree.
+
+    Returns -1, or the flat position of a parent that is out of range. Accepts only contiguous arrays of one type.
+    """
+
 def plan(
     kernel: str,
     data_shape: tuple[int, ...],
@@ -385,9 +696,20 @@ def plan(
     axis: int = 0,
     batch_dims: int = 0,
     /,
-) -> dict[str, Any]: ...
-def num_threads() -> int: ...
-def set_num_threads(n: int, /) -> None: ...
-def pool_limit() -> int: ...
-def pool_size() -> int: ...
-def set_pool_limit(bytes: int, /) -> None: ...
+) -> dict[str, Any]:
+    """The facts of a plan as a dict. ValueError names the fault in the shapes."""
+
+def num_threads() -> int:
+    """The number of threads that a large call uses."""
+
+def set_num_threads(n: int, /) -> None:
+    """Set the number of threads that a large call uses."""
+
+def pool_limit() -> int:
+    """The largest number of bytes of freed results that are kept for new ones."""
+
+def pool_size() -> int:
+    """The number of bytes of freed results that are kept now."""
+
+def set_pool_limit(bytes: int, /) -> None:
+    """Set the largest number of bytes of freed results that are kept for new ones. With 0, all are given back."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from itertools import zip_longest
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from gatherscatter.messages import hints
 from gatherscatter.messages.choices import ACCUMULATE, BAG_REDUCTIONS, MODES, REDUCTIONS, WITHOUT_ACCUMULATE
 from gatherscatter.messages.sentences import format_sentence, read_sentences
 from gatherscatter.messages.suggestions import suggest_choice, suggest_instead, suggest_other_choice, suggest_parameter
+from gatherscatter.operation import Form, Kernel, Operation
 from gatherscatter.system.pieces import concatenate_lines, extremes, make_contiguous, pieces
 
 CONVERTED_NEGATIVE = 0x7FFFFFFF_7FFFFFFF
@@ -370,25 +371,28 @@ def check_effects(op: str, reduction: object, include_self: object = True, accum
         raise make_error("no_effect", op, input="accumulate", reduction=reduction)
 
 
-def shape_fault(
-    op: str,
-    kernel: str,
-    fault: str,
-    data: Coordinates,
-    indices: Coordinates,
-    updates: Coordinates | None,
-    out: Coordinates | None,
-    slots: Coordinates,
-    axis: int,
-    batch_dims: int,
-) -> NoReturn:
+class Shapes(NamedTuple):
+    """The shapes of a call. ``slots`` is that of a gather's result, and of the updates of a scatter."""
+
+    data: Coordinates
+    indices: Coordinates
+    updates: Coordinates | None = None
+    out: Coordinates | None = None
+    slots: Coordinates = ()
+
+
+_RULES = {Form.ROWS: "rule_axis", Form.LANES: "rule_elements", Form.TUPLES: "rule_nd"}
+
+
+def shape_fault(operation: Operation, fault: str, shapes: Shapes) -> NoReturn:
     """Raise the error about shapes or attributes that don't fit together. ``fault`` is the planner's name for it."""
+    data, indices, updates, out, slots = shapes
+    form, axis, batch_dims = operation.kernel.form, operation.axis, operation.batch_dims
     rank, k = len(data), sum(indices[-1:])
     batch = batch_dims + (len(indices) if batch_dims < 0 else 0)
-    rule = "rule_nd" if kernel.endswith("nd") else "rule_elements" if kernel.endswith("elements") else "rule_axis"
     if fault == "updates_shape" and updates is not None and _can_be_broadcast(updates, slots):
         advice = format_sentence("parts", "broadcast", slots=slots)
-    elif kernel.endswith("nd") and _is_one_tuple(fault, indices, updates, slots, batch_dims):
+    elif form == Form.TUPLES and _is_one_tuple(fault, shapes, batch_dims):
         advice = format_sentence("parts", "one_tuple", k=k)
     elif fault == "tuple_length" and len(indices) == 2 and batch_dims == 0 and indices[0] == rank:
         advice = format_sentence("parts", "transposed")
@@ -398,7 +402,7 @@ def shape_fault(
         advice = ""
     raise make_error(
         fault,
-        op,
+        operation.op,
         shapes=list_shapes(data, indices, updates),
         rank=rank,
         index_rank=len(indices),
@@ -412,11 +416,19 @@ def shape_fault(
         index_batch=indices[:batch],
         updates=updates,
         slots=slots,
-        rule=format_sentence("parts", rule, first=batch_dims + k),
+        rule=format_sentence("parts", _RULES[form], first=batch_dims + k),
         advice=advice,
         out=out,
         result=slots if updates is None else data,
     )
+
+
+def report(fault: str, *facts: Any) -> None:
+    """Raise the error about a fault that the core has found. The first fact can be the operation, as a tuple."""
+    if facts and isinstance(facts[0], tuple):
+        op, kernel, axis, batch_dims, negative = facts[0]
+        facts = (Operation(op, Kernel(kernel), axis, batch_dims, negative=negative), *facts[1:])
+    globals()[fault](*facts)
 
 
 def problem_fault(op: str, error: str, values: dict[str, Any], dtype: np.dtype[Any] | None) -> NoReturn:
@@ -460,10 +472,9 @@ def advise_off_axis(data: Coordinates, indices: Coordinates, axis: int, updates:
     return format_sentence("parts", "broadcast_data", shape=wanted)
 
 
-def _is_one_tuple(
-    fault: str, indices: Coordinates, updates: Coordinates | None, slots: Coordinates, batch_dims: int
-) -> bool:
+def _is_one_tuple(fault: str, shapes: Shapes, batch_dims: int) -> bool:
     """Whether the call seems to give single indices instead of index tuples. They then form one tuple."""
+    _, indices, updates, _, slots = shapes
     if len(indices) != 1 or batch_dims != 0:
         return False
     if fault == "tuple_length" or not updates:
@@ -496,25 +507,22 @@ class BadIndices:
 
 
 def index_fault(
-    op: str,
-    kernel: str,
+    operation: Operation,
     data_shape: Coordinates,
     indices: np.ndarray,
-    axis: int,
-    batch_dims: int,
-    negative: bool,
-    only_empty: bool,
+    only_empty: bool = False,
     others: Mapping[str, np.ndarray] | None = None,
 ) -> NoReturn:
     """Raise the error about indices that are out of range. ``only_empty``: only those on axes without elements.
 
     ``others`` are inputs with which the indices may have been swapped.
     """
-    is_nd = kernel.endswith("nd")
+    op, kernel, negative = operation.op, operation.kernel, operation.negative
+    axis, batch_dims, is_nd = operation.axis, operation.batch_dims, kernel.form == Form.TUPLES
     first_axis = batch_dims if is_nd else axis % len(data_shape)
     tuples = indices if is_nd else indices.reshape(-1, 1)  # another dimension could exceed NumPy's limit of 64
     may_be_batched = (
-        kernel == "gather_nd"
+        kernel == Kernel.GATHER_ND
         and batch_dims == 0
         and indices.ndim > 1
         and indices.shape[0] == data_shape[0]
@@ -534,12 +542,11 @@ def index_fault(
         axis=bad_axis,
         allowed=(-size if negative else 0, size - 1),
         hint=hints.word_hint(hint, data_shape[first_axis : first_axis + tuples.shape[-1]], indices.dtype)
-        or _find_swapped(kernel, indices, count, data_shape, first_axis, others or {}),
+        or ("" if is_nd else _find_swapped(indices, count, data_shape, first_axis, others or {})),
     )
 
 
 def _find_swapped(
-    kernel: str,
     indices: np.ndarray,
     count: int,
     data_shape: Coordinates,
@@ -547,7 +554,7 @@ def _find_swapped(
     others: Mapping[str, np.ndarray],
 ) -> str:
     """Return a hint if the indices seem to be swapped with data or updates: only the others would be in range."""
-    if count * 2 <= indices.size or kernel.endswith("nd"):
+    if count * 2 <= indices.size:
         return ""
     for name in ("updates", "data"):
         other = others.get(name)
@@ -565,7 +572,7 @@ def _find_swapped(
 def row_fault(op: str, size: int, indices: np.ndarray, negative: bool, only_empty: bool) -> NoReturn:
     """Raise the error about indices of rows of gather_reduce that are out of range."""
     if negative or only_empty:
-        index_fault(op, "gather", (size,), indices, 0, 0, negative, only_empty)
+        index_fault(Operation(op, Kernel.GATHER, negative=negative), (size,), indices, only_empty)
     place_fault(op, "indices", indices, size, "table_rows", False)
 
 

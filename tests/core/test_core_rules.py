@@ -21,6 +21,7 @@ import gatherscatter as gs
 from gatherscatter import _core
 from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
 from gatherscatter.functions.plan import movement
+from gatherscatter.operation import Kernel, Operation
 from gatherscatter.oracle import exact_sum
 
 HALVES = (np.float16, ml_dtypes.bfloat16)
@@ -615,24 +616,44 @@ def test_reductions_of_groups_that_there_are_not(name: str) -> None:
 # ---------------------------------------------------------------------------------------------------------- arguments
 
 
-def test_arguments_of_apply() -> None:
-    data, rows, updates = np.zeros(3), np.array([1]), np.ones(1)
-    rest = (0, 0, "none", True, "step", "raise", True, None, None)
-    assert _core.apply("x", "scatter_update", data, rows, updates, *rest).tolist() == [0, 1, 0]
-    with pytest.raises(TypeError, match="takes 14 arguments"):
-        _core.apply("x", "scatter_update", data, rows, updates, *rest[:-1])
-    with pytest.raises(ValueError, match="'scatter' is not a kernel"):
-        _core.apply("x", "scatter", data, rows, updates, *rest)
-    for kernel, given in (("scatter_update", None), ("gather", updates)):
-        with pytest.raises(TypeError, match="wants updates for a scatter and only then"):
-            _core.apply("x", kernel, data, rows, given, *rest)
+def test_arguments_of_run() -> None:
+    add = Operation("x", Kernel.SCATTER_UPDATE)
+    arrays = {"data": np.zeros(3), "indices": np.array([1]), "updates": np.ones(1)}
+    assert _core.run(add, arrays).tolist() == [0, 1, 0]
+    assert _core.run(add, arrays, None).tolist() == [0, 1, 0]
+    for few in ((), (add,), (add, arrays, None, None)):
+        with pytest.raises(TypeError, match="takes an operation, a dict of inputs, and perhaps out"):
+            _core.run(*few)
+    for record in (None, "x", tuple(add)[:-1], ("x", "gather")):
+        with pytest.raises(TypeError, match=r"gatherscatter\.operation\.Operation"):
+            _core.run(record, arrays)
+    for kernel in ("scatter", "gather_tree", None, 1):
+        with pytest.raises(ValueError, match="is not a kernel of the core"):
+            _core.run(add._replace(kernel=kernel), arrays)
+    for part in ("bags", "table"):
+        with pytest.raises(TypeError, match="has records of"):
+            _core.run(Operation("x", Kernel.GATHER_REDUCE, **{part: (1,)}), arrays)
+    with pytest.raises(TypeError, match="the inputs of a call are a dict"):
+        _core.run(add, list(arrays.values()))
+    for name in ("rows", 1, None):
+        with pytest.raises(TypeError, match="is not an input of a call"):
+            _core.run(add, arrays | {name: np.zeros(3)})
+    for wrong in ({}, arrays | {"updates": None}, arrays | {"data": None}, arrays | {"indices": [1]}):
+        with pytest.raises(TypeError, match="needs all inputs, as aligned native NumPy arrays"):
+            _core.run(add, wrong)
+        assert _core.run_on_tensors(add, wrong) is NotImplemented
+    with pytest.raises(TypeError, match="needs all inputs"):
+        _core.run(Operation("x", Kernel.GATHER), arrays)
+    with pytest.raises(TypeError, match="needs all inputs"):
+        _core.run(Operation("x", Kernel.GATHER_QUANTIZED), arrays)
     with pytest.raises(TypeError, match="supports\\(\\) takes"):
         _core.supports(np.dtype(float), "most")
 
 
 def test_arguments_of_bound_calls() -> None:
     data, rows, updates = np.zeros((2, 3)), np.array([1]), np.ones((2, 1))
-    scatter = _core.bind_call("x", "scatter_update", 1, 0, "add", True, "step", "raise", True)
+    add = Operation("x", Kernel.SCATTER_UPDATE, 1, reduction="add")
+    scatter = _core.bind(add)
     assert scatter(data, rows, updates).tolist() == [[0, 1, 0], [0, 1, 0]]
     assert scatter(data, rows, np.ones((1, 3)), 0).tolist() == [[0, 0, 0], [1, 1, 1]]
     for few in ((data, rows), (data, rows, updates, 0, 0)):
@@ -645,12 +666,14 @@ def test_arguments_of_bound_calls() -> None:
             scatter(data, rows, updates, axis)
     with pytest.raises(IndexError, match=r"x: indices\[0\] = 5"):
         scatter(data, rows + 4, updates)
-    with pytest.raises(TypeError, match="takes 9 arguments"):
-        _core.bind_call("x", "scatter_update", 1)
+    with pytest.raises(TypeError, match="takes an operation"):
+        _core.bind(add, 1)
+    with pytest.raises(TypeError, match="takes operations that move elements by index"):
+        _core.bind(Operation("x", Kernel.GATHER_REDUCE))
     with pytest.raises(ValueError, match="'scatter' is not a kernel"):
-        _core.bind_call("x", "scatter", 1, 0, "add", True, "step", "raise", True)
+        _core.bind(add._replace(kernel="scatter"))
     with pytest.raises(ValueError, match="x: mode"):
-        _core.bind_call("x", "gather", 1, 0, "none", True, "step", "drop", True)
+        _core.bind(Operation("x", Kernel.GATHER, mode="drop"))
 
 
 def test_keys_of_calls() -> None:

@@ -14,16 +14,13 @@ import pytest
 
 import gatherscatter as gs
 from gatherscatter import onnx, openvino
-from gatherscatter.arrays import convert
 from gatherscatter.errors import OpTypeError, OpValueError
-from gatherscatter.functions import at, gather_reduce
+from gatherscatter.functions import array_functions, at
 from gatherscatter.specs import calls
 
 pytestmark = pytest.mark.skipif(
     not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="without the GIL, another thread could change a list"
 )
-
-ARRAY_FUNCTIONS = ("gather", "gather_elements", "gather_nd", "scatter_update", "scatter_elements", "scatter_nd")
 
 
 def refuse(*arguments: Any, **keywords: Any) -> NoReturn:
@@ -32,9 +29,7 @@ def refuse(*arguments: Any, **keywords: Any) -> NoReturn:
 
 @pytest.fixture
 def only_short_ways(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ARRAY_FUNCTIONS:
-        monkeypatch.setattr(convert, name, refuse)
-    monkeypatch.setattr(gather_reduce, "gather_reduce", refuse)
+    monkeypatch.setattr(array_functions, "dispatch", refuse)
     monkeypatch.setattr(at, "select", refuse)
 
 

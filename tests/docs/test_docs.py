@@ -51,7 +51,7 @@ def test_docstrings_of_a_module(name: str, tmp_path: Path, monkeypatch: pytest.M
     assert doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
 
 
-@pytest.mark.parametrize("name", [name for name in vars(_core) if hasattr(gatherscatter, name)])
+@pytest.mark.parametrize("name", [name for name in vars(_core) if name in gatherscatter.__all__])
 def test_docstrings_of_the_core(name: str) -> None:
     _run(name, getattr(_core, name).__doc__)
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from gatherscatter.errors import OpIndexError
-from gatherscatter.functions.chunked import ChunkedMovement, IndexRule, count_tuples, group_by_block, iterate_windows
+from gatherscatter.functions.chunked import ChunkedMovement, count_tuples, group_by_block, iterate_windows
+from gatherscatter.operation import Kernel, Operation
 
 
 @pytest.mark.parametrize("shape", [(), (7,), (3, 5), (4, 1, 6), (2, 3, 4, 5), (9, 2), (3, 0)])
@@ -77,7 +78,7 @@ def test_rows_of_chunks(
 ) -> None:
     """The rows of a chunk, by their numbers, are the elements that NumPy finds there in the whole array."""
     shape, rng = (9, 5, 4), np.random.default_rng(1)
-    move = ChunkedMovement.of(IndexRule("op", kernel, mode), shape, chunks, indices_shape, axis, batch_dims)
+    move = ChunkedMovement.of(Operation("op", Kernel(kernel), axis, batch_dims, mode), shape, chunks, indices_shape)
     sizes = [each.size for each in move.named]
     high = sizes if kernel.endswith("_nd") else sizes[0]
     extra = 0 if mode == "raise" else 3
@@ -109,7 +110,7 @@ def test_rows_of_chunks(
 
 def test_passes_within_a_budget() -> None:
     """Tuples in several passes give the same parts as in one."""
-    move = ChunkedMovement.of(IndexRule("op", "gather"), (1000,), ((7,),), (5000,), 0, 0)
+    move = ChunkedMovement.of(Operation("op", Kernel.GATHER), (1000,), ((7,),), (5000,))
     route = count_tuples(move, np.random.default_rng(2).integers(-1000, 1000, 5000), (0,))
     one, many = list(route.parts(10**6)), list(route.parts(300))
     assert [part.block for part in one] == [part.block for part in many]
@@ -120,7 +121,7 @@ def test_passes_within_a_budget() -> None:
 
 def test_a_chunk_of_bad_indices() -> None:
     """Positions refer to the whole indices. The column is the first axis with a bad index."""
-    move = ChunkedMovement.of(IndexRule("op", "gather_nd"), (4, 5), ((2,), (5,)), (10, 2), 0, 0)
+    move = ChunkedMovement.of(Operation("op", Kernel.GATHER_ND), (4, 5), ((2,), (5,)), (10, 2))
     indices = np.array([[0, 0], [1, 5], [3, -6]])
     assert move.locate(indices, (6,)) is None
     message = r"indices\[7, 1\] = 5 .* in chunk \(2,\) of the indices; 2 indices of this chunk"

@@ -10,6 +10,7 @@ import pytest
 
 import gatherscatter as gs
 from gatherscatter.functions.plan import BagRows, Lanes, Rows, movement
+from gatherscatter.operation import Kernel
 from gatherscatter.specs.table import slots_shape
 from tests.support.byte_order import swapped
 
@@ -41,14 +42,14 @@ LANES = [
 @pytest.mark.parametrize(("kernel", "data", "indices", "axis", "batch_dims", "expected"), ROWS)
 def test_rows(kernel: str, data: tuple, indices: tuple, axis: int, batch_dims: int, expected: Rows) -> None:
     assert movement(kernel, data, indices, axis=axis, batch_dims=batch_dims) == expected
-    assert slots_shape(kernel, data, indices, axis, batch_dims) == expected.slots
+    assert slots_shape(Kernel(kernel), data, indices, axis, batch_dims) == expected.slots
 
 
 @pytest.mark.parametrize(("data", "box", "axis", "expected"), LANES)
 def test_lanes(data: tuple, box: tuple, axis: int, expected: Lanes) -> None:
     assert movement("gather_elements", data, box, axis=axis) == expected
     assert movement("scatter_elements", data, box, axis=axis) == expected
-    assert slots_shape("gather_elements", data, box, axis, 0) == expected.slots
+    assert slots_shape(Kernel.GATHER_ELEMENTS, data, box, axis, 0) == expected.slots
 
 
 def test_a_plan_is_plain_data() -> None:

@@ -8,11 +8,13 @@ import torch
 
 import gatherscatter as gs
 import gatherscatter.torch as gst
-from gatherscatter.arrays.interop import USES_TORCH_OPERATORS
+from gatherscatter.arrays.torch_tensors import USES_TORCH_OPERATORS
+from gatherscatter.operation import make_operation
 from gatherscatter.oracle import array_functions
 from gatherscatter.oracle.arithmetic import is_reducible
 from gatherscatter.torch import segment
-from gatherscatter.torch.device import arrays, kernels
+from gatherscatter.torch.adapter import DEVICE
+from gatherscatter.torch.device import kernels
 from gatherscatter.torch.prepared import prepare
 from gatherscatter.torch.segment import scatter
 
@@ -59,6 +61,16 @@ def draw_values(rng, shape, dtype):
 def draw_indices(rng, shape, size, mode, dtype):
     low, high = (-size, size) if mode == "raise" else (-2 * size - 1, 2 * size + 2)
     return rng.integers(max(low, 0) if dtype.startswith("u") else low, max(high, 1), shape).astype(dtype)
+
+
+def move(name, data, indices, *updates, **options):
+    return kernels.run(make_operation(name, options), data, indices, *updates)
+
+
+def reduce(data, indices, **options):
+    names = ("offsets", "segment_ids", "indptr", "weights", "default")
+    inputs = {name: options.pop(name) for name in names if name in options}
+    return kernels.gather_reduce(make_operation("gather_reduce", options), data, indices, **inputs)
 
 
 def draw_call(rng, name, mode, index_type, *, batched=True):
@@ -116,7 +128,7 @@ def test_gathers_are_those_of_the_oracle(device, name, mode):
             shape, indices, _, places = draw_call(rng, name, mode, index_type)
             data = draw_values(rng, shape, dtype)
             wanted = array_functions.array_call(name, data, indices, mode=mode, **places)
-            made = kernels.gather(name, as_tensor(data, device), as_tensor(indices, device), mode=mode, **places)
+            made = move(name, as_tensor(data, device), as_tensor(indices, device), mode=mode, **places)
             assert_same(made, wanted, rounds=False)
 
 
@@ -139,7 +151,7 @@ def test_scatters_are_those_of_the_oracle(device, name, reduction):
             rounds = np.dtype(dtype).kind in "fc" and reduction in ("add", "sub", "mul", "mean")
             wanted = array_functions.array_call(name, data, indices, updates, **how)
             tensors = (as_tensor(each, device) for each in (data, indices, updates))
-            made = kernels.scatter(name, *tensors, **how)
+            made = move(name, *tensors, **how)
             assert_same(made, wanted, rounds=rounds, signs=reduction not in ("min", "max"))
 
 
@@ -149,9 +161,7 @@ def test_many_updates_of_few_places(device, count, size, reduction):
     rng = np.random.default_rng(count)
     rows = np.where(rng.random(count) < 0.5, 0, rng.integers(0, size, count))
     data, updates = rng.integers(-9, 9, (size, 3)), rng.integers(-9, 9, (count, 3))
-    made = kernels.scatter(
-        "scatter_update", *(as_tensor(x, device) for x in (data, rows, updates)), reduction=reduction
-    )
+    made = move("scatter_update", *(as_tensor(x, device) for x in (data, rows, updates)), reduction=reduction)
     assert_same(made, gs.scatter_update(data, rows, updates, reduction=reduction), rounds=False)
 
 
@@ -167,13 +177,13 @@ def test_extrema_do_not_depend_on_the_order_of_updates(device, dtype):
             at = order.to(device)
             start = torch.zeros(len(groups), dtype=dtype, device=device)
             how = {"reduction": reduction, "include_self": False}
-            made = kernels.scatter("scatter_update", start, labels[at], values[at], **how).cpu().float()
+            made = move("scatter_update", start, labels[at], values[at], **how).cpu().float()
             assert_same(made, np.array(results, np.float32), rounds=False)
             assert torch.equal(made.signbit() & (made == 0), torch.tensor([str(x) == "-0.0" for x in results]))
     for own, new in ((zero, -zero), (-zero, zero)):
         data = torch.tensor([own], dtype=dtype, device=device)
         for reduction, sign in (("min", True), ("max", False)):
-            made = kernels.scatter("scatter_update", data, labels[:1], torch.full_like(data, new), reduction=reduction)
+            made = move("scatter_update", data, labels[:1], torch.full_like(data, new), reduction=reduction)
             assert bool(made.signbit()) == sign
 
 
@@ -182,7 +192,7 @@ def test_means_of_64_bit_integers_are_exact(device):
         info = np.iinfo(str(dtype).removeprefix("torch."))
         values = np.array([info.max, info.max, info.max - 1, info.min, 5], info.dtype)
         rows, zeros = np.array([0, 0, 0, 1, 1]), np.zeros(2, info.dtype)
-        made = kernels.scatter("scatter_update", *(as_tensor(x, device) for x in (zeros, rows, values)),
+        made = move("scatter_update", *(as_tensor(x, device) for x in (zeros, rows, values)),
                                reduction="mean", include_self=False)  # fmt: skip
         assert [int(x) for x in made.cpu().numpy()] == [(3 * info.max - 1) // 3, (info.min + 5) // 2]
 
@@ -205,7 +215,7 @@ def test_bags(device, form, reduction):
             wanted = gs.gather_reduce(data, members, weights=factors, reduction=reduction, mode=mode, default=7, **bags)
             tensors = {n: as_tensor(x, device) if isinstance(x, np.ndarray) else x for n, x in bags.items()}
             given = None if factors is None else as_tensor(factors, device)
-            made = kernels.gather_reduce(as_tensor(data, device), as_tensor(members, device), weights=given,
+            made = reduce(as_tensor(data, device), as_tensor(members, device), weights=given,
                                          reduction=reduction, mode=mode, default=7, **tensors)  # fmt: skip
             assert_same(made, wanted, rounds=data.dtype.kind == "f")
 
@@ -224,7 +234,7 @@ def test_bags(device, form, reduction):
 def test_errors_of_bags(device, bags, text):
     tensors = {n: torch.tensor(x, device=device) if isinstance(x, list) else x for n, x in bags.items()}
     with pytest.raises((ValueError, IndexError)) as found:
-        kernels.gather_reduce(torch.zeros(3, 2, device=device), torch.tensor([0, 1, 2, 0, 1], device=device), **tensors)
+        reduce(torch.zeros(3, 2, device=device), torch.tensor([0, 1, 2, 0, 1], device=device), **tensors)
     assert text in str(found.value)
 
 
@@ -239,9 +249,10 @@ def test_errors_name_the_position_and_nothing_is_written(device, name):
     before = data.clone()
     with pytest.raises(IndexError) as wanted:
         getattr(gs, name)(*(each.cpu().numpy() for each in (data, indices, *others)), **options)
+    arrays = {"data": data, "indices": indices, **dict(zip(["updates"], others, strict=False))}
+    arrays["out"] = data if others else None
     with pytest.raises(gs.OpIndexError) as found:
-        arrays.call(name, {"data": data, "indices": indices, **dict(zip(["updates"], others, strict=False)),
-                           "out": data if others else None, **options})  # fmt: skip
+        DEVICE.run(name, name, arrays, options, None)
     assert str(found.value) == str(wanted.value)
     assert found.value.positions == wanted.value.positions
     assert found.value.values == wanted.value.values
@@ -251,18 +262,18 @@ def test_errors_name_the_position_and_nothing_is_written(device, name):
 def test_refusals(device):
     data, rows, ones = (torch.zeros(3, device=device), torch.tensor([0], device=device), torch.ones(1, device=device))
     with pytest.raises(TypeError, match=r"accumulate='exact' runs only on the CPU, but data is on .*; use accumulate="):
-        kernels.scatter("scatter_update", data, rows, ones, reduction="add", accumulate="exact")
+        move("scatter_update", data, rows, ones, reduction="add", accumulate="exact")
     with pytest.raises(TypeError, match="updates of type float64 can't be stored in data of type int64"):
-        kernels.scatter("scatter_update", data.long(), rows, ones.double())
+        move("scatter_update", data.long(), rows, ones.double())
     with pytest.raises(ValueError, match="300"):
-        kernels.scatter("scatter_update", data.to(torch.int8), rows, ones.long() * 300)
+        move("scatter_update", data.to(torch.int8), rows, ones.long() * 300)
     with pytest.raises(ValueError, match="updates has shape"):
-        kernels.scatter("scatter_update", data, rows, torch.ones(2, device=device))
+        move("scatter_update", data, rows, torch.ones(2, device=device))
     with pytest.raises(TypeError, match="indices must be integers"):
-        kernels.gather("gather", data, ones)
+        move("gather", data, ones)
     with pytest.raises(TypeError, match="indices is on the meta device and has no values"):
-        kernels.gather("gather", data, rows.to("meta"))
-    summed = kernels.scatter("scatter_update", data.long(), rows, rows + 4, reduction="add", accumulate="exact")
+        move("gather", data, rows.to("meta"))
+    summed = move("scatter_update", data.long(), rows, rows + 4, reduction="add", accumulate="exact")
     assert summed.tolist() == [4, 0, 0]
 
 
@@ -270,9 +281,9 @@ def test_results_do_not_change_between_runs(device):
     rows = torch.randint(0, 50, (20_000,), device=device)
     updates = torch.randn(20_000, 8, device=device)
     data = torch.zeros(50, 8, device=device)
-    first = kernels.scatter("scatter_update", data, rows, updates, reduction="add")
+    first = move("scatter_update", data, rows, updates, reduction="add")
     for _ in range(3):
-        assert torch.equal(kernels.scatter("scatter_update", data, rows, updates, reduction="add"), first)
+        assert torch.equal(move("scatter_update", data, rows, updates, reduction="add"), first)
     exact = torch.zeros(50, 8, dtype=torch.float64).index_add_(0, rows.cpu(), updates.cpu().double())
     torch.testing.assert_close(first.cpu().double(), exact, rtol=1e-4, atol=1e-4)
 
@@ -289,14 +300,14 @@ def test_nothing_waits_for_the_device_unless_indices_raise(device, monkeypatch):
         if device == "cuda":
             torch.cuda.set_sync_debug_mode("error")
         for reduction in REDUCTIONS:
-            kernels.scatter("scatter_update", data, rows, updates, reduction=reduction, mode="drop")
+            move("scatter_update", data, rows, updates, reduction=reduction, mode="drop")
         for mode in ("wrap", "clip", "fill"):
-            kernels.gather("gather", data, rows, mode=mode)
+            move("gather", data, rows, mode=mode)
     finally:
         if device == "cuda":
             torch.cuda.set_sync_debug_mode("default")
     assert waits == []
-    kernels.scatter("scatter_update", data, rows % 4, updates, reduction="add", mode="raise")
+    move("scatter_update", data, rows % 4, updates, reduction="add", mode="raise")
     assert waits == [1]
 
 
@@ -491,9 +502,9 @@ def test_new_tensors_are_on_the_device_of_the_arguments(device):
     data, rows = torch.ones(3, 2, device=device), torch.tensor([1, 0, 1], device=device)
     with torch.device("meta"):
         for reduction in REDUCTIONS:
-            kernels.scatter("scatter_update", data, rows, data, reduction=reduction)
+            move("scatter_update", data, rows, data, reduction=reduction)
         for name in GATHERS:
-            kernels.gather(name, data, torch.zeros((1, 1), dtype=torch.int64, device=device))
+            move(name, data, torch.zeros((1, 1), dtype=torch.int64, device=device))
         for func in STATISTICS:
             assert gst.aggregate(rows, data, func, 2).device.type == device
         for name in ("softmax", "log_softmax", "logsumexp", "std"):
@@ -506,7 +517,7 @@ def test_new_tensors_are_on_the_device_of_the_arguments(device):
         assert gs.gather_reduce(data, [[0, 1], [2, 2]]).device.type == device
         prepared = prepare(rows, 2, 0)
         assert prepared.reduce(data, ("mean", "argmax", "count"))[1].device.type == device
-        kernels.gather_reduce(data, rows, segment_ids=rows, reduction="mean", num_segments=2)
+        reduce(data, rows, segment_ids=rows, reduction="mean", num_segments=2)
 
 
 def test_meta_tensors_give_shapes():

@@ -12,8 +12,8 @@ from torch import Tensor
 import gatherscatter as gs
 import gatherscatter.torch as gst
 from gatherscatter import _core
-from gatherscatter.arrays import interop
-from gatherscatter.torch import bags, functions
+from gatherscatter.arrays import torch_tensors
+from gatherscatter.torch import functions
 from tests.support.devices import only_core
 
 pytestmark = only_core
@@ -50,14 +50,12 @@ def direct(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         return call
 
     class Core:
-        apply_to_tensors = staticmethod(watch(_core.apply_to_tensors))
-        apply_bags_to_tensors = staticmethod(watch(_core.apply_bags_to_tensors))
+        run_on_tensors = staticmethod(watch(_core.run_on_tensors))
 
         def __getattr__(self, name: str) -> Any:
             return getattr(_core, name)
 
     monkeypatch.setattr(functions, "_core", Core())
-    monkeypatch.setattr(bags, "_core", Core())
     return record
 
 
@@ -68,7 +66,7 @@ def general(call: Callable[[Tensor], Tensor], table: Tensor, is_observed: Callab
     try:
         return call(table)
     finally:
-        _core.register_tensors(*types, interop.is_observed, torch.is_grad_enabled)
+        _core.register_tensors(*types, torch_tensors.is_observed, torch.is_grad_enabled)
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -195,8 +193,7 @@ def test_array_functions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         kinds.append((type(caught.value), str(caught.value)))
     assert kinds[0] == kinds[1]
     if name != "default":  # the core alone gives the results
-        monkeypatch.setattr(interop, "to_numpy_arguments", None)
-        monkeypatch.setattr("gatherscatter.functions.gather_reduce.to_numpy_arguments", None)
+        monkeypatch.setattr("gatherscatter.functions.array_functions.dispatch", None)
     with torch.no_grad():
         assert torch.equal(call(leaf), expected[torch.float32])
     for dtype in TYPES:

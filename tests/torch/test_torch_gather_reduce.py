@@ -424,8 +424,8 @@ def test_opcheck() -> None:
     calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
         ((data, ROWS.reshape(3, 2)), {}),
         ((data, ROWS, offsets), {"reduction": "mean"}),
-        ((data, ROWS, None, ids, weights), {"num_segments": 5, "reduction": "max"}),
-        ((data, None, offsets, None, few), {"mode": "fill", "reduction": "mul", "default": 1.5}),
+        ((data, ROWS, None, ids, None, weights), {"num_segments": 5, "reduction": "max"}),
+        ((data, None, offsets, None, None, few), {"mode": "fill", "reduction": "mul", "default": 1.5}),
     ]
     for arguments, options in calls:
         checks = torch.library.opcheck(torch.ops.gatherscatter.gather_reduce.default, arguments, options)

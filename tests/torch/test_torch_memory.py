@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import gatherscatter as gs
-from gatherscatter.arrays.interop import USES_TORCH_OPERATORS
+from gatherscatter.arrays.torch_tensors import USES_TORCH_OPERATORS
 from gatherscatter.errors import OpError, OpValueError
 
 torch: Any = pytest.importorskip("torch")

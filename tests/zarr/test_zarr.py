@@ -504,7 +504,7 @@ def test_the_traceback_of_ctrl_c_is_short(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt) as caught:
         gsz.scatter_nd(array, [[0], [5]], [1.0, 2.0], progress=press)
     assert caught.value.__notes__ == ["the job is interrupted: resume it with the same call"]
-    assert len(caught.traceback) == 3  # this test, the function, and the inner function that it calls
+    assert len(caught.traceback) == 4  # this test, the function with its decorator, and the function that runs it
     gsz.scatter_nd(array, [[0], [5]], [1.0, 2.0])
     assert array[:].tolist() == [1, 0, 0, 0, 0, 2, 0, 0]
 

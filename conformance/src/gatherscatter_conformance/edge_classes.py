@@ -34,12 +34,12 @@ def _of_values(row: OracleRow, call: DraftedCall, given: dict[str, Any]) -> str:
     data, indices = given["data"], given["indices"]
     moved = [data, given["updates"]] if "updates" in given else [data]
     checks = {
-        "k=0": row.kernel.endswith("nd") and indices.shape[-1] == 0,
+        "k=0": row.form == "tuples" and indices.shape[-1] == 0,
         "empty": _has_empty(call),
         "scalar": indices.ndim == 0,
         "nan": any(element_type(array) in FLOATS and not np.isfinite(array).all() for array in moved),
         "wide values": any(_is_wide(array) for array in moved),
-        "repeated": row.kernel.startswith("scatter") and _repeats(row, call),
+        "repeated": row.is_scatter and _repeats(row, call),
         "negative": bool((indices < 0).any()),
         "batch dims": bool(call.attributes.get("batch_dims")),
     }

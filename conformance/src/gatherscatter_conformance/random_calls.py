@@ -555,7 +555,7 @@ def array_call(c: Choices, kernel: str, elements: tuple[str, ...] = EVERY_FORM, 
     """A call of an array function: any integer index type, every mode, reduction, include_self and accumulate."""
     element = c.pick(elements)
     inputs, keywords = kernel_call(c, Traits(kernel, element, c.pick(oracle.INTEGERS), many=many))
-    scatter = kernel.startswith("scatter")
+    scatter = kernel in ARRAY_KERNELS[3:]
     keywords["mode"] = c.pick(oracle.SCATTER_MODES if scatter else oracle.GATHER_MODES)
     if scatter:
         keywords["reduction"] = c.pick(oracle.REDUCTIONS)

@@ -64,7 +64,7 @@ def _with_axis_before(row: OracleRow, call: DraftedCall) -> Iterator[DraftedCall
 def _without_tuple_index(row: OracleRow, call: DraftedCall) -> Iterator[DraftedCall]:
     """Yield the call with index tuples that are shorter by one, and data without this dimension."""
     data, indices = call.inputs[:2]
-    if not row.kernel.endswith("nd") or data is None or indices is None or not indices.ndim:
+    if row.form != "tuples" or data is None or indices is None or not indices.ndim:
         return
     for j in range(min(indices.shape[-1], data.ndim)):
         if data.shape[j] == 1:

@@ -76,7 +76,7 @@ def reason(row: OracleRow, inputs: list[np.ndarray | None], attributes: dict[str
 
 def reduces(row: OracleRow) -> bool:
     """Whether several values may be written to one place."""
-    return row.kernel == "gather_reduce" or row.kernel.startswith("scatter")
+    return row.kernel == "gather_reduce" or row.is_scatter
 
 
 def _classify_error(row: OracleRow, given: dict[str, Any], attributes: dict[str, Any], error: str) -> str:

@@ -1,8 +1,4 @@
-"""Conversion of all kinds of arrays for the core. Its fast path calls these functions for all other arguments.
-
-The functions with the names of array functions have the same signatures. The core calls them with the original
-arguments. They convert these and call the core again.
-"""
+"""Conversion of all kinds of arguments to arrays for the core."""
 
 from __future__ import annotations
 
@@ -19,157 +15,100 @@ from numpy.typing import ArrayLike
 
 from gatherscatter import _core
 from gatherscatter.arrays import casts, strings
-from gatherscatter.arrays.interop import DLPACK, accept_any_array, kind_of
+from gatherscatter.arrays.adapters import DLPACK, adapter_of
 from gatherscatter.arrays.kinds import as_objects, as_readable, check_kind, refuse_object
 from gatherscatter.errors import OpError, OpTypeError, OpValueError, make_error, reduction_fault
 from gatherscatter.messages.sentences import format_sentence
+from gatherscatter.operation import Form, Operation
 from gatherscatter.system.pieces import convert_dtype, extremes, pieces
 
 
-@accept_any_array
-def gather(
-    data: ArrayLike,
-    indices: ArrayLike,
-    axis: int = 0,
-    *,
-    batch_dims: int = 0,
-    mode: str = "raise",
-    out: np.ndarray | None = None,
-    num_threads: int | None = None,
-) -> np.ndarray:
-    return execute(
-        "gather", "gather", data, indices, axis=axis, batch_dims=batch_dims, mode=mode, out=out, num_threads=num_threads
-    )
-
-
-@accept_any_array
-def gather_elements(
-    data: ArrayLike,
-    indices: ArrayLike,
-    axis: int = 0,
-    *,
-    mode: str = "raise",
-    out: np.ndarray | None = None,
-    num_threads: int | None = None,
-) -> np.ndarray:
-    return execute(
-        "gather_elements", "gather_elements", data, indices, axis=axis, mode=mode, out=out, num_threads=num_threads
-    )
-
-
-@accept_any_array
-def gather_nd(
-    data: ArrayLike,
-    indices: ArrayLike,
-    *,
-    batch_dims: int = 0,
-    mode: str = "raise",
-    out: np.ndarray | None = None,
-    num_threads: int | None = None,
-) -> np.ndarray:
-    return execute(
-        "gather_nd", "gather_nd", data, indices, batch_dims=batch_dims, mode=mode, out=out, num_threads=num_threads
-    )
-
-
-@accept_any_array
-def scatter_update(
-    data: ArrayLike, indices: ArrayLike, updates: ArrayLike, axis: int = 0, **options: Any
-) -> np.ndarray:
-    return execute("scatter_update", "scatter_update", data, indices, updates, axis=axis, **options)
-
-
-@accept_any_array
-def scatter_elements(
-    data: ArrayLike, indices: ArrayLike, updates: ArrayLike, axis: int = 0, **options: Any
-) -> np.ndarray:
-    return execute("scatter_elements", "scatter_elements", data, indices, updates, axis=axis, **options)
-
-
-@accept_any_array
-def scatter_nd(data: ArrayLike, indices: ArrayLike, updates: ArrayLike, **options: Any) -> np.ndarray:
-    return execute("scatter_nd", "scatter_nd", data, indices, updates, **options)
-
-
 def execute(
-    op: str,
-    kernel: str,
+    operation: Operation,
     data: ArrayLike,
     indices: ArrayLike,
     updates: ArrayLike | None = None,
-    *,
-    axis: int = 0,
-    batch_dims: int = 0,
-    reduction: str = "none",
-    include_self: bool = True,
-    accumulate: str = "step",
-    mode: str = "raise",
-    negative: bool = True,
     out: np.ndarray | None = None,
-    num_threads: int | None = None,
 ) -> np.ndarray:
-    """Run one kernel on arrays of any kind. Messages name ``op``."""
-    call = prepare_arguments(op, kernel, data, indices, updates, reduction, out)
+    """Run a gather or scatter on NumPy's arrays, and on values without an adapter."""
+    call = prepare_inputs(operation, data, indices, updates, out)
 
-    def core(array: np.ndarray, update: np.ndarray | None, kernel: str = kernel, reduction: str = reduction,
-             mode: str = mode, out: np.ndarray | None = None) -> np.ndarray:  # fmt: skip
-        return _core.apply(op, kernel, array, call.indices, update, axis, batch_dims, reduction, include_self,
-                           accumulate, mode, negative, out, num_threads)  # fmt: skip
+    source, update = call.arrays["data"], call.arrays["updates"]
+    if not call.is_text:
+        return call.run(operation, out)
 
-    if call.is_text:
-        if call.updates is None:
-            check_call(op, kernel, call.data, call.indices, None, axis=axis, batch_dims=batch_dims, mode=mode,
-                       num_threads=num_threads)  # fmt: skip
-            axis %= call.data.ndim or 1  # the core gets only the first dims
-        row_rank = 0 if call.updates is not None else _row_rank(kernel, call.data.ndim, call.indices, axis, batch_dims)
-        result = strings.execute(op, kernel, core, call.data, call.updates, reduction, include_self, mode, row_rank)
-    else:
-        result = set_byte_order(core(call.data, call.updates, out=call.out), call.dtype)
-    if out is None:
-        return result
-    return out if call.out is not None else copy_into(op, out, result)
+    def core(operation: Operation, array: np.ndarray, update: np.ndarray | None) -> np.ndarray:
+        return _core.run(operation, {"data": array, "indices": call.arrays["indices"], "updates": update})
+
+    rank = 0
+    if update is None:
+        check_call(operation, source, call.arrays["indices"])
+        operation = operation._replace(axis=operation.axis % (source.ndim or 1))  # the core gets the first dims
+        rank = _row_rank(operation, source.ndim, call.arrays["indices"])
+    result = strings.execute(operation, core, source, update, rank)
+    return result if out is None else copy_into(operation.op, out, result)
 
 
-def _row_rank(kernel: str, rank: int, indices: np.ndarray, axis: int, batch_dims: int) -> int:
+def _row_rank(operation: Operation, rank: int, indices: np.ndarray) -> int:
     """The number of dims of data after those that a gather indexes, or after the first one."""
-    if kernel == "gather_nd":
+    if operation.kernel.form == Form.TUPLES:
         columns: int = indices.shape[-1]
-        return rank - batch_dims - max(columns, 1)
-    return rank - 1 - axis if kernel == "gather" else 0
+        return rank - operation.batch_dims - max(columns, 1)
+    return rank - 1 - operation.axis if operation.kernel.form == Form.ROWS else 0
 
 
-class KernelArguments(NamedTuple):
-    """The arguments of a call for the core, made by `prepare_arguments`."""
+class Inputs(NamedTuple):
+    """The inputs of a call, converted for the core.
 
-    data: np.ndarray
-    indices: np.ndarray
-    updates: np.ndarray | None
-    out: np.ndarray | None  # the core writes the result to it; None: to a new array
-    dtype: np.dtype[Any]  # of the result; it differs from data's only in byte order
-    is_text: bool  # the core moves numbers in place of the elements
-    made: dict[str, int]  # bytes of the arrays that were made from arguments, by argument
+    Attributes
+    ----------
+    arrays : by name; None: not given
+    out : the core writes the result to it; None: to a new array
+    dtype : of the result; it can differ from that of the arrays in byte order
+    made : the bytes of the arrays that were made from arguments, by argument
+    is_text : whether the core moves numbers in place of the elements
+    """
+
+    arrays: dict[str, Any]
+    out: np.ndarray | None
+    dtype: np.dtype[Any]
+    made: dict[str, int]
+    is_text: bool = False
+
+    def run(self, operation: Operation, out: np.ndarray | None = None) -> np.ndarray:
+        """Return the result of a call on elements that the core moves. It is in ``out``, if that is given."""
+        result = set_byte_order(_core.run(operation, self.arrays, self.out), self.dtype)
+        if out is None:
+            return result
+        return out if self.out is not None else copy_into(operation.op, out, result)
 
 
-def prepare_arguments(
-    op: str, kernel: str, data: ArrayLike, indices: ArrayLike, updates: ArrayLike | None, reduction: str, out: object
-) -> KernelArguments:
-    """Check and convert the arguments of a call."""
+def prepare_inputs(
+    operation: Operation, data: ArrayLike, indices: ArrayLike, updates: ArrayLike | None, out: object
+) -> Inputs:
+    """Check and convert the inputs of a gather or scatter."""
+    op, kernel, reduction = operation.op, operation.kernel, operation.reduction
     arguments = Conversions(op)
     array = given = arguments.convert("data", data, as_array)
     dtype = given.dtype
     if reduction != "none" and not dtype.isnative and dtype.kind not in "US":  # the core computes in native byte order
         array = arguments.convert("data", array, lambda op, name, value: native(value))
     others = {"data": array, "updates": updates}
-    as_own = partial(as_indices, others=others, lists=kernel.endswith("nd"))
+    as_own = partial(as_indices, others=others, lists=kernel.form == Form.TUPLES)
     index = arguments.convert("indices", indices, as_own)
-    update = arguments.cast("updates", updates, array) if kernel.startswith("scatter") else None
+    update = arguments.cast("updates", updates, array) if kernel.is_scatter else None
     if out is not None:
         check_out(op, out, given, update)
     is_text = needs_numbers(array, update, reduction)
-    to_core = None if out is None or is_text else as_memory(out)
-    if to_core is not None and not to_core.dtype == array.dtype == dtype:
-        to_core = None
-    return KernelArguments(array, index, update, to_core, dtype, is_text, arguments.made)
+    memory = None if is_text else plain_out(out, array.dtype)
+    arrays = {"data": array, "indices": index, "updates": update}
+    return Inputs(arrays, memory if array.dtype == dtype else None, dtype, arguments.made, is_text)
+
+
+def plain_out(out: object, dtype: np.dtype[Any]) -> np.ndarray | None:
+    """Return the memory of ``out`` if the core can write elements of this type to it; else None."""
+    memory = as_memory(out)
+    return memory if memory is not None and memory.dtype == dtype else None
 
 
 class Conversions:
@@ -186,7 +125,7 @@ class Conversions:
 
     def convert(self, name: str, given: Any, how: Callable[[str, str, Any], np.ndarray], spare: int = 0) -> np.ndarray:
         """Return ``how(op, name, given)``. It temporarily needs ``spare`` bytes for each element."""
-        if not isinstance(given, np.ndarray) and kind_of(given) is None:  # a list: its type depends on its elements
+        if not isinstance(given, np.ndarray) and adapter_of(given) is None:  # a list: its type depends on its elements
             result = how(self.op, name, given)
             lists = sum(math.prod(result.shape[:n]) for n in range(result.ndim))
             self.made[name] = result.nbytes + 8 * result.size + _RECORD_BYTES * lists
@@ -207,35 +146,19 @@ class Conversions:
         return self.convert(name, given, lambda op, name, value: cast(op, name, value, "data", data), spare)
 
 
-def check_call(
-    op: str,
-    kernel: str,
-    data: np.ndarray,
-    indices: np.ndarray,
-    updates: np.ndarray | None,
-    *,
-    axis: int = 0,
-    batch_dims: int = 0,
-    reduction: str = "none",
-    include_self: bool = True,
-    accumulate: str = "step",
-    mode: str = "raise",
-    negative: bool = True,
-    num_threads: int | None = None,
-) -> None:
+def check_call(operation: Operation, data: np.ndarray, indices: np.ndarray, updates: np.ndarray | None = None) -> None:
     """Raise the errors of a call about types, shapes and attributes. The values of indices are not checked.
 
     Only types and shapes matter, so `make_placeholder` can replace arrays that are not in memory.
     """
     dtype = data.dtype
-    if needs_numbers(data, updates, reduction):
-        if reduction not in ("none", "add"):
-            reduction_fault(op, reduction, dtype)
+    if needs_numbers(data, updates, operation.reduction):
+        if operation.reduction not in ("none", "add"):
+            reduction_fault(operation.op, operation.reduction, dtype)
         dtype = np.dtype(np.int64)
     data = make_placeholder(dtype, data.shape)
     updates = None if updates is None else make_placeholder(dtype, updates.shape)
-    _core.check_call(op, kernel, data, indices, updates, axis, batch_dims, reduction, include_self, accumulate, mode,
-                     negative, None, num_threads)  # fmt: skip
+    _core.check(operation, {"data": data, "indices": indices, "updates": updates})
 
 
 def make_placeholder(dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray:
@@ -321,11 +244,11 @@ def as_array(op: str, name: str, value: ArrayLike | None) -> np.ndarray:
         return value
     if value is None:
         raise OpTypeError(f"{op}: {name} is missing", op=op, input=name)
-    kind = None if isinstance(value, np.ndarray) else kind_of(value)
-    if kind is None or kind is DLPACK:
+    adapter = None if isinstance(value, np.ndarray) else adapter_of(value)
+    if adapter is None or adapter is DLPACK:
         check_kind(op, name, value)
     try:
-        array = np.asarray(as_readable(value) if kind is None else kind.take(op, name, value))
+        array = np.asarray(as_readable(value) if adapter is None else adapter.take(op, name, value))
     except OpError:
         raise
     except ValueError as error:
@@ -525,7 +448,7 @@ def cast(
         A value does not fit.
     """
     dtype = data.dtype
-    is_list = not isinstance(value, np.ndarray | np.generic | None) and kind_of(value) is None
+    is_list = not isinstance(value, np.ndarray | np.generic | None) and adapter_of(value) is None
     if is_list and dtype.kind in "OT":  # NumPy could change the elements of a list to a common type
         check_kind(op, name, value, of_objects=True)
         value = as_objects(value)

@@ -123,9 +123,9 @@ def as_objects(value: Any) -> np.ndarray:
     return array
 
 
-def is_read_by_numpy(value: Any) -> bool:
-    """Whether an object goes with NumPy's arrays though it has ``__dlpack__``."""
-    return not _packages(value).isdisjoint(("pandas", "polars", "pyarrow", "awkward"))
+def is_read_by_numpy(cls: type) -> bool:
+    """Whether objects of a class go with NumPy's arrays though they have ``__dlpack__``."""
+    return not _packages_of(cls).isdisjoint(("pandas", "polars", "pyarrow", "awkward"))
 
 
 @lru_cache(maxsize=1)
@@ -146,7 +146,11 @@ def read_libraries() -> list[dict[str, Any]]:
 
 def _packages(value: Any) -> set[str]:
     """The packages of the class of an object, and of its base classes."""
-    return {base.__module__.partition(".")[0] for base in type(value).__mro__}
+    return _packages_of(type(value))
+
+
+def _packages_of(cls: type) -> set[str]:
+    return {base.__module__.partition(".")[0] for base in cls.__mro__}
 
 
 def _find_kinds(value: Any) -> Kinds:

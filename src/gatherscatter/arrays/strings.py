@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from gatherscatter.errors import OpTypeError, reduction_fault
+from gatherscatter.operation import Operation
 from gatherscatter.system.pieces import convert_dtype, make_contiguous, pieces
 
-GATHER_OF = {"scatter_update": "gather", "scatter_elements": "gather_elements", "scatter_nd": "gather_nd"}
-
-Core = Callable[..., np.ndarray]
+Core = Callable[[Operation, np.ndarray, np.ndarray | None], np.ndarray]
 
 
 def text_kind(array: np.ndarray) -> str:
@@ -25,34 +24,26 @@ def text_kind(array: np.ndarray) -> str:
 
 
 def execute(
-    op: str,
-    kernel: str,
-    core: Core,
-    data: np.ndarray,
-    updates: np.ndarray | None,
-    reduction: str,
-    include_self: bool,
-    mode: str,
-    row_rank: int,
+    operation: Operation, core: Core, data: np.ndarray, updates: np.ndarray | None, row_rank: int
 ) -> np.ndarray:
-    """Run a kernel on objects. ``core`` runs it on numbers with the same indices and attributes.
+    """Run an operation on objects. ``core`` runs one on numbers with the same indices.
 
     Of a gather, ``row_rank`` is the number of dims of data after those that its indices and its axis name.
     """
+    op, reduction = operation.op, operation.reduction
     if updates is None:
-        return _gather(core, data, mode, row_rank)
+        return _gather(operation, core, data, row_rank)
     if reduction not in ("none", "add") or (reduction == "add" and not text_kind(data)):
         reduction_fault(op, reduction, data.dtype)
     result, updates = _common_type(data, updates)
     nothing = np.broadcast_to(np.int64(0), data.shape)
-    last_update = core(nothing, _number_elements(updates.shape), reduction="none")
+    last_update = core(operation._replace(reduction="none"), nothing, _number_elements(updates.shape))
     if reduction == "none":
         return _copy_by_number(_copy_if_shared(result, data), make_contiguous(updates).reshape(-1), last_update)
     del last_update
-    targets = core(_number_elements(data.shape), None, kernel=GATHER_OF[kernel], reduction="none",
-                   mode="fill" if mode == "drop" else mode)  # fmt: skip
+    targets = core(operation.make_counterpart(), _number_elements(data.shape), None)
     try:
-        return _concatenate(result, updates, targets, include_self)
+        return _concatenate(result, updates, targets, operation.include_self)
     except TypeError:  # a missing value of StringDType
         raise OpTypeError(f"{op}: not all elements are text that can be concatenated", op=op, input="data") from None
 
@@ -101,12 +92,12 @@ def _number_elements(shape: tuple[int, ...], first: int = 1) -> np.ndarray:
     return numbers.reshape(shape)
 
 
-def _gather(core: Core, data: np.ndarray, mode: str, row_rank: int) -> np.ndarray:
+def _gather(operation: Operation, core: Core, data: np.ndarray, row_rank: int) -> np.ndarray:
     """Number the rows of data, gather the numbers, and let NumPy copy the rows."""
     dims, width = data.shape[: data.ndim - row_rank], data.shape[data.ndim - row_rank :]
     rows = make_contiguous(data).reshape(math.prod(dims), *width)
-    sources = core(_number_elements(dims, 1 if mode == "fill" else 0), None)
-    if mode != "fill":
+    sources = core(operation, _number_elements(dims, int(operation.skips)), None)
+    if not operation.skips:
         return _take(rows, sources)
     out = np.zeros((*sources.shape, *width), data.dtype)  # rows without a source stay zero
     if data.dtype.kind == "O" and text_kind(data):

@@ -126,14 +126,14 @@ def apply_to_zarr(
     from gatherscatter.zarr.scatter import scatter as run_scatter
 
     call = version_call(row, array, inputs, attributes)
-    terms = Terms(memory_limit=memory_limit)
+    terms = Terms(memory_limit=memory_limit, dry_run=dry_run, resume=resume)
     terms.check(row.name)
     try:
         with ChunkProgress(row.name) as progress:
             if scatter:
-                result = run_scatter(call, terms, progress, dry_run=dry_run, job=None, resume=resume)
+                result = run_scatter(call, terms, progress)
             else:
-                result = _gather_zarr(call, output, chunks, terms, progress, dry_run)
+                result = _gather_zarr(call, output, chunks, terms, progress)
     except KeyboardInterrupt as stop:
         if getattr(stop, "__notes__", None):  # a journal holds what was written
             stop.__notes__[:] = ["to resume: repeat the command with --resume"]
@@ -144,21 +144,19 @@ def apply_to_zarr(
         _print_or_write(row, result, output)
 
 
-def _gather_zarr(
-    call: Any, output: Path | None, chunks: tuple[int, ...] | None, terms: Any, progress: Any, dry_run: bool
-) -> Any:
+def _gather_zarr(call: Any, output: Path | None, chunks: tuple[int, ...] | None, terms: Any, progress: Any) -> Any:
     """Return the result of a gather, in a new .zarr array if ``output`` names one."""
     from gatherscatter.cli.output_files import check_suffix
     from gatherscatter.zarr.gather import gather
 
     if output is not None and output.suffix != ".zarr":
         check_suffix(output)
-    elif output is not None and not dry_run:
+    elif output is not None and not terms.dry_run:
         sizes = chunk_sizes(chunks, call.slots) or "auto"
         with replace_atomically(output) as part:
             out = import_zarr().create_array(part.absolute(), shape=call.slots, dtype=call.array.dtype, chunks=sizes)
-            return gather(call, out, terms, progress, dry_run=False)
-    return gather(call, None, terms, progress, dry_run=dry_run)
+            return gather(call, out, terms, progress)
+    return gather(call, None, terms, progress)
 
 
 def _print_or_write(row: OpVersion, result: Any, output: Path | None) -> None:

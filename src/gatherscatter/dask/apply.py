@@ -13,7 +13,9 @@ from gatherscatter.arrays import convert
 from gatherscatter.dask.chunks import LazyMovement
 from gatherscatter.dask.routes import Part, RowsByBlock, route
 from gatherscatter.errors import OpIndexError
-from gatherscatter.functions.chunked import Block, Options
+from gatherscatter.functions import gather_reduce
+from gatherscatter.functions.chunked import Block
+from gatherscatter.operation import Kernel, Operation
 
 # Rows and their positions in a chunk of output. None: the rows are the whole chunk.
 TakenRows = tuple[np.ndarray, np.ndarray | None]
@@ -23,7 +25,6 @@ Piece = tuple[np.ndarray, np.ndarray, np.ndarray | None]
 
 def call_on_chunk(
     move: LazyMovement,
-    options: Options,
     start: Block,
     chunk: Block,
     block: np.ndarray,
@@ -32,10 +33,7 @@ def call_on_chunk(
 ) -> np.ndarray:
     """Make the call for one chunk of indices, all of whose places are in one chunk of data."""
     try:
-        return convert.execute(
-            move.rule.op, move.rule.kernel, block, indices, updates, axis=move.axis, batch_dims=move.batch_dims,
-            mode=move.rule.mode, negative=move.rule.negative, num_threads=1, **vars(options),
-        )  # fmt: skip
+        return convert.execute(move.operation, block, indices, updates)
     except OpIndexError:
         route(move, indices, start, chunk)  # raises the same error with positions in the whole array
         raise
@@ -43,7 +41,7 @@ def call_on_chunk(
 
 def _cast_to_declared_type(move: LazyMovement, dtype: np.dtype[Any], updates: np.ndarray) -> np.ndarray:
     """Convert a chunk to the declared type of its array, from which it can differ."""
-    return convert.cast(move.rule.op, "chunk of updates", updates, "an array", np.empty(0, dtype))
+    return convert.cast(move.operation.op, "chunk of updates", updates, "an array", np.empty(0, dtype))
 
 
 def take(
@@ -69,7 +67,7 @@ def assemble(
 def _scatter_pieces(
     move: LazyMovement, shape: tuple[int, ...], dtype: np.dtype[Any], pieces: Iterable[TakenRows]
 ) -> np.ndarray:
-    out = np.zeros(shape, dtype) if move.rule.mode == "fill" else np.empty(shape, dtype)
+    out = np.zeros(shape, dtype) if move.operation.skips else np.empty(shape, dtype)
     view = as_rows(out, move, len(move.positions))
     for rows, positions in pieces:
         if positions is None:  # then it is the only piece
@@ -120,9 +118,7 @@ def _select_piece(move: LazyMovement, updates: np.ndarray, part: Part, start: tu
     return rows, flat, np.ravel_multi_index(places, move.positions)
 
 
-def scatter(
-    move: LazyMovement, options: Options, number: int, block: np.ndarray, *sent: dict[int, list[Piece]]
-) -> np.ndarray:
+def scatter(move: LazyMovement, number: int, block: np.ndarray, *sent: dict[int, list[Piece]]) -> np.ndarray:
     """Apply all updates of a chunk of data at once, in row-major order, to match a call in memory bit for bit."""
     found = [piece for parcels in sent for piece in parcels.get(number, ())]
     if not found:
@@ -134,13 +130,14 @@ def scatter(
             line = np.argsort(np.concatenate([piece[2] for piece in found]), kind="stable")
             rows, updates = rows[line], _core.gather(updates, line, 1, num_threads=1)
     data = as_rows(block, move, len(move.axes))
-    out = convert.execute(move.rule.op, "scatter_update", data, rows, updates, axis=1, num_threads=1, **vars(options))
+    operation = move.operation._replace(kernel=Kernel.SCATTER_UPDATE, axis=1, batch_dims=0, mode="raise")
+    out = convert.execute(operation, data, rows, updates)
     return out.reshape(block.shape)
 
 
 def check_chunk(indices: np.ndarray, move: LazyMovement, block_info: Any) -> np.ndarray:
     """Return a chunk of indices. Raise IndexError if any of them is out of range."""
-    indices = convert.as_indices(move.rule.op, "indices", indices)
+    indices = convert.as_indices(move.operation.op, "indices", indices)
     try:
         move.check(indices)
     except OpIndexError:
@@ -150,19 +147,23 @@ def check_chunk(indices: np.ndarray, move: LazyMovement, block_info: Any) -> np.
 
 
 def reduce_chunk(
+    operation: Operation,
     shape: tuple[int, ...],
     offsets: np.ndarray | None,
-    how: dict[str, Any],
-    default: Any,
     rows: np.ndarray,
     indices: np.ndarray | None,
-    weights: np.ndarray | None,
+    *others: Any,
 ) -> np.ndarray:
-    """Reduce a chunk of bags whose members have this ``shape``. Without indices, ``rows`` has one row per member."""
+    """Reduce a chunk of bags whose members have this ``shape``. Without indices, ``rows`` has one row per member.
+
+    ``others`` are the weights and the default.
+    """
     if indices is None:
         indices = np.arange(math.prod(shape)).reshape(shape)
         rows = rows.reshape(indices.size, *rows.shape[len(shape) :])
-    return _core.gather_reduce(rows, indices, offsets=offsets, weights=weights, default=default, num_threads=1, **how)
+    weights, default = others
+    arrays = {"data": rows, "indices": indices, "offsets": offsets, "weights": weights}
+    return gather_reduce.run(operation, arrays, default=default)
 
 
 def as_rows(block: np.ndarray, move: LazyMovement, rank: int) -> np.ndarray:

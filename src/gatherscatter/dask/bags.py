@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import dask.array as da
@@ -15,126 +14,65 @@ from dask.array.core import normalize_chunks
 from dask.base import compute, tokenize
 from dask.utils import parse_bytes
 
-from gatherscatter._core import gather_reduce as gather_reduce_in_memory
 from gatherscatter.arrays import convert
 from gatherscatter.dask import apply, graphs, inputs
 from gatherscatter.dask.call import plan_call, rechunk
 from gatherscatter.dask.chunks import LazyMovement, blocks_of, shape_of, start_of
 from gatherscatter.dask.tasks import UnfusedTask, make_array, prevent_fusion
 from gatherscatter.errors import check_size
-from gatherscatter.functions.chunked import Block, Chunks, IndexRule, Options
-from gatherscatter.functions.gather_reduce import Bags, check_members_shape, find_bags
+from gatherscatter.functions import gather_reduce
+from gatherscatter.functions.chunked import Block, Chunks
+from gatherscatter.functions.gather_reduce import FoundBags, check_members_shape, find_bags
+from gatherscatter.operation import Kernel, Operation
 from gatherscatter.system.pieces import extremes, pieces
 
 OP = "gather_reduce"
-RULE = IndexRule(OP, "gather")
 _INDEX_BYTES = 8
 
 MemberArray = Array | np.ndarray  # indices or weights
 
 
-def gather_reduce(
-    data: Any,
-    indices: Any = None,
-    *,
-    offsets: Any = None,
-    segment_ids: Any = None,
-    indptr: Any = None,
-    num_segments: int | None = None,
-    weights: Any = None,
-    reduction: str = "add",
-    default: Any = 0,
-    accumulate: str = "step",
-    mode: str = "raise",
-    plan: str = "lazy",
-    out: None = None,
-    num_threads: int | None = None,
-) -> Array:
-    """Gather rows and reduce each bag to one row, lazily, as `gatherscatter.gather_reduce` does in memory.
-
-    If ``data`` has one chunk along axis 0, each task is a call in memory, which does not store the gathered rows.
-    Several chunks are merged if together they are at most ``array.chunk-size`` of Dask's configuration, and have no
-    more rows than there are members. Otherwise the task of a chunk of bags gets its rows from other tasks.
-
-    Parameters
-    ----------
-    data, indices, weights : Dask arrays, or arguments of `gatherscatter.gather_reduce`, in any combination
-    offsets, segment_ids, indptr : Dask arrays, or arguments of `gatherscatter.gather_reduce`
-        Dask arrays are computed immediately, because the graph depends on their values. They must fit in memory.
-    num_segments, reduction, default, accumulate, mode : see `gatherscatter.gather_reduce`
-    plan : {'lazy', 'eager'}
-        For indices that are a Dask array. 'lazy': they are not computed now. 'eager': they are computed now and used
-        like indices in memory, so only the chunks of data that they touch have tasks.
-    out, num_threads : see `gather`
-
-    Returns
-    -------
-    Dask array
-        Along the dimensions of the bags, it has the chunks of lazy indices. Along the dimensions of a row, it has the
-        chunks of ``data``. A bag belongs to the chunk in which it starts. A chunk is divided if its task would need
-        more than ``array.chunk-size`` for its indices, weights, gathered rows and results. A single bag is never
-        divided.
-
-    Raises
-    ------
-    IndexError
-        An index, an offset or a segment id is out of range. The error is raised immediately, except for lazy indices:
-        it is then raised when the result is computed.
-    ValueError, TypeError
-        Shapes, bags, attributes or types do not fit. It is raised immediately.
-
-    Source: as `gatherscatter.gather_reduce`.
-
-    >>> import dask.array as da, gatherscatter as gs
-    >>> gs.gather_reduce(da.arange(6, chunks=4), [[0, 1], [5, 5]]).compute()
-    array([ 1, 10])
-    >>> gs.gather_reduce(da.arange(6, chunks=4), offsets=[0, 3, 3], default=-1).compute()
-    array([ 3, -1, 12])
-    """
+def reduce(operation: Operation, arrays: dict[str, Any], plan: str = "lazy", out: None = None) -> Array:
+    """Return the result of `gatherscatter.gather_reduce`, lazily."""
+    data, weights, default = arrays["data"], arrays.get("weights"), arrays.get("default", 0)
     inputs.check_plan(OP, plan, out)
     if not isinstance(data, Array):
         data = da.from_array(convert.as_array(OP, "data", data), chunks=-1)  # type: ignore[no-untyped-call]
     data = inputs.as_dask(OP, "data", data)
-    how: dict[str, Any] = {"reduction": reduction, "accumulate": accumulate, "mode": mode}
     # A call without members checks all arguments that do not depend on members.
     empty = np.empty((0, *data.shape[1:]) if data.ndim else (), data.dtype)
-    gather_reduce_in_memory(empty, np.empty((0, 0), np.int64), default=default, num_threads=num_threads, **how)
+    alone = operation._replace(bags=None)
+    gather_reduce.run(alone, {"data": empty, "indices": np.empty((0, 0), np.int64)}, default=default)
     if np.ndim(default):
         default = convert.cast(OP, "default", default, "data", empty)
-    given = {"indices": indices, "offsets": offsets, "segment_ids": segment_ids, "indptr": indptr}
+    names = ("indices", "offsets", "segment_ids", "indptr")
     indices, offsets, segment_ids, indptr = (
-        None if value is None else inputs.as_indices(OP, value, name) for name, value in given.items()
+        None if arrays.get(name) is None else inputs.as_indices(operation, arrays[name], name) for name in names
     )
     offsets, segment_ids, indptr = compute(offsets, segment_ids, indptr, traverse=False)  # type: ignore[no-untyped-call]
     members = data.shape[:1] if indices is None else indices.shape
+    num_segments = operation.bags.num_segments if operation.bags else None
     if segment_ids is not None and num_segments is None and segment_ids.size:
         result = (max(extremes(segment_ids.reshape(-1))[1] + 1, 0), *data.shape[1:])
         given_bytes = data.nbytes + segment_ids.nbytes
         check_size(OP, result, data.dtype, "segment_ids", segment_ids, "num_segments", given_bytes)
     # Bags in the last dim of indices follow from the shape. This only checks that no other bags are given.
     line = members if len(members) == 1 else (0,) * len(members)
-    bags = find_bags(
-        OP,
-        line,
-        has_indices=indices is not None,
-        offsets=offsets,
-        segment_ids=segment_ids,
-        indptr=indptr,
-        num_segments=num_segments,
-    )
+    places = {"offsets": offsets, "segment_ids": segment_ids, "indptr": indptr}
+    bags = find_bags(operation, line, has_indices=indices is not None, **places)
     if weights is not None:
         weights = inputs.as_updates(OP, weights, data, "weights")
         check_members_shape(OP, "weights", weights.shape, members)
-    return reduce_lazily(replace(RULE, mode=mode), data, indices, weights, bags, how, default, plan)
+    return reduce_lazily(operation, data, indices, bags, weights=weights, default=default, plan=plan)
 
 
 def reduce_lazily(
-    rule: IndexRule,
+    operation: Operation,
     data: Array,
     indices: MemberArray | None,
+    bags: FoundBags,
+    *,
     weights: MemberArray | None,
-    bags: Bags,
-    how: dict[str, Any],
     default: Any,
     plan: str = "lazy",
 ) -> Array:
@@ -145,7 +83,8 @@ def reduce_lazily(
     members = data.shape[:1] if indices is None else indices.shape
     stored = indices is None and bags.order is None  # the members are the rows of data, in order
     table = data if stored else _merge_rows(data, math.prod(members))
-    move = LazyMovement.of(rule, table.shape, table.chunks, members, 0, 0)
+    gather = Operation(operation.op, Kernel.GATHER, 0, 0, operation.mode, operation.negative, bags=operation.bags)
+    move = LazyMovement.of(gather, table.shape, table.chunks, members)
     if indices is not None:
         indices = _check_indices(move, indices, plan)
         first = 0 if len(members) > 1 else int(bags.starts[0])
@@ -156,7 +95,9 @@ def reduce_lazily(
         indices = bags.order if indices is None else _take(indices, bags.order, chunks)
         weights = None if weights is None else _take(weights, bags.order, chunks)
     rows = _find_rows(move, table, indices, chunks)
-    return _reduce(rule.op, rows, indices if rows is table else None, weights, chunks, how, default)
+    # In the tasks, the bags are defined by offsets or by the last dim of indices.
+    operation = operation._replace(bags=None, num_threads=1)
+    return _reduce(operation, rows, indices if rows is table else None, weights, default, chunks)
 
 
 def _check_indices(move: LazyMovement, indices: MemberArray, plan: str) -> MemberArray:
@@ -167,7 +108,7 @@ def _check_indices(move: LazyMovement, indices: MemberArray, plan: str) -> Membe
         checked = da.map_blocks(apply.check_chunk, indices, move, **facts)  # type: ignore[no-untyped-call]
         return prevent_fusion(checked, indices)
     if isinstance(indices, Array):
-        indices = convert.as_indices(move.rule.op, "indices", indices.compute())  # type: ignore[no-untyped-call]
+        indices = convert.as_indices(move.operation.op, "indices", indices.compute())  # type: ignore[no-untyped-call]
     move.check(indices)
     return indices
 
@@ -209,7 +150,7 @@ def _find_limit() -> int:
 
 
 def _choose_chunks(
-    data: Array, indices: MemberArray | None, weights: MemberArray | None, bags: Bags, is_gathered: bool
+    data: Array, indices: MemberArray | None, weights: MemberArray | None, bags: FoundBags, is_gathered: bool
 ) -> _BagChunks:
     """Choose chunks whose tasks need at most the memory of one chunk, unless a single bag needs more.
 
@@ -268,7 +209,7 @@ def _sizes_between(ends: Any) -> tuple[int, ...]:
 def _take(array: MemberArray, order: np.ndarray, chunks: _BagChunks) -> MemberArray:
     """Return members in the order of their bags."""
     if isinstance(array, Array):
-        return graphs.build(plan_call(RULE, array, order, None, 0, 0, Options(), "lazy", chunks.members))
+        return graphs.build(plan_call(Operation(OP, Kernel.GATHER), array, order, None, "lazy", chunks.members))
     taken: np.ndarray = array[order]
     return taken
 
@@ -279,17 +220,16 @@ def _find_rows(move: LazyMovement, data: Array, indices: MemberArray | None, chu
         return rechunk(data, (*chunks.members, *data.chunks[1:]))
     if len(data.chunks[0]) == 1:
         return data
-    return graphs.build(plan_call(move.rule, data, indices, None, 0, 0, Options(), "lazy", chunks.members))
+    return graphs.build(plan_call(move.operation, data, indices, None, "lazy", chunks.members))
 
 
 def _reduce(
-    op: str,
+    operation: Operation,
     rows: Array,
     indices: MemberArray | None,
     weights: MemberArray | None,
-    chunks: _BagChunks,
-    how: dict[str, Any],
     default: Any,
+    chunks: _BagChunks,
 ) -> Array:
     """Build a task for each chunk of bags and each chunk along the other axes. Without indices, rows are members."""
     indices, weights = (
@@ -297,7 +237,7 @@ def _reduce(
     )
     lead = len(chunks.bags)
     inner = rows.chunks[1 if indices is not None else len(chunks.members) :]
-    name = f"{op}-{tokenize(rows, indices, weights, chunks, how, default)}"
+    name = f"{operation.op}-{tokenize(operation, rows, indices, weights, chunks, default)}"
     graph: dict[Any, Any] = {}
     for block in blocks_of(chunks.bags):
         shape = (*shape_of(chunks.members[:lead], block), *map(sum, chunks.members[lead:]))
@@ -313,6 +253,6 @@ def _reduce(
             if isinstance(default, Array) or np.ndim(default):
                 fill = graphs.copy_if_view(graphs.reference_block(default, inner, behind))
             taken = TaskRef((rows.name, *source, *behind))
-            graph[key] = UnfusedTask(key, apply.reduce_chunk, shape, offsets, how, fill, taken, index, weight)
+            graph[key] = UnfusedTask(key, apply.reduce_chunk, operation, shape, offsets, taken, index, weight, fill)
     sources = [array for array in (rows, indices, weights, default) if isinstance(array, Array)]
     return make_array(name, graph, (*chunks.bags, *inner), rows, sources)

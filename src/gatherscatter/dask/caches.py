@@ -13,12 +13,11 @@ from gatherscatter.dask import graphs, inputs
 from gatherscatter.dask.call import plan_call, rechunk
 from gatherscatter.dask.tasks import prevent_fusion
 from gatherscatter.errors import OpIndexError
-from gatherscatter.functions.chunked import IndexRule, Options
 from gatherscatter.functions.tensor_scatter import check_shapes, normalise_cache_axis, positions_of
 from gatherscatter.functions.tensor_scatter import tensor_scatter as tensor_scatter_in_memory
+from gatherscatter.operation import Kernel, Operation
 
 OP = "tensor_scatter"
-RULE = IndexRule(OP, "scatter_update")
 
 
 def tensor_scatter(
@@ -44,11 +43,11 @@ def tensor_scatter(
            [0., 0., 2.]])
     """
     inputs.check_plan(OP, plan, out)
-    return run(RULE, past_cache, update, write_indices, axis=axis, mode=mode, plan=plan, num_threads=num_threads)
+    return run(OP, past_cache, update, write_indices, axis=axis, mode=mode, plan=plan, num_threads=num_threads)
 
 
 def run(
-    rule: IndexRule,
+    op: str,
     past_cache: Any,
     update: Any,
     write_indices: Any = None,
@@ -58,15 +57,15 @@ def run(
     plan: str = "lazy",
     num_threads: int | None = None,
 ) -> Array:
-    """Call tensor_scatter under the name of any rule."""
-    op = rule.op
+    """`tensor_scatter` under the name ``op``."""
+    operation = Operation(op, Kernel.SCATTER_UPDATE, 1, 1, num_threads=1)
     past = inputs.as_dask(op, "past_cache", past_cache)
     update = inputs.as_dask(op, "update", inputs.as_updates(op, update, past, "update", "past_cache"))
     _check_options(past, update, mode, num_threads)
     axis = normalise_cache_axis(op, axis, past.ndim)
     window = write_indices
     if window is not None:
-        window = inputs.as_indices(op, window, "write_indices")
+        window = inputs.as_indices(operation, window, "write_indices")
     check_shapes(op, past.shape, update.shape, axis, None if window is None else window.shape)
     if isinstance(window, Array):
         window = rechunk(window, past.chunks[:1])
@@ -74,7 +73,7 @@ def run(
         update = da.zeros(update.shape, dtype=update.dtype, chunks=(past.chunks[0], *update.shape[1:]))
     positions = _positions(op, window, past.shape[0], past.shape[axis], update.shape[axis], mode)
     data, updates = (prevent_fusion(da.moveaxis(array, axis, 1), array) for array in (past, update))
-    made = graphs.build(plan_call(rule, data, positions, updates, 1, 1, Options(), plan))
+    made = graphs.build(plan_call(operation, data, positions, updates, plan))
     return prevent_fusion(da.moveaxis(made, 1, axis), made)
 
 

@@ -16,7 +16,8 @@ from gatherscatter.dask import inputs
 from gatherscatter.dask.chunks import LazyMovement
 from gatherscatter.dask.routes import Known, Lazy, Routes
 from gatherscatter.dask.tasks import prevent_fusion
-from gatherscatter.functions.chunked import Chunks, IndexRule, Options
+from gatherscatter.functions.chunked import Chunks
+from gatherscatter.operation import Form, Kernel, Operation
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +32,6 @@ class LazyCall:
     data, indices, updates : lazy indices and updates have the chunks ``positions``; updates are None in a gather
     positions : the chunks along the indices
     routes : the rows of chunks that indices name; None if no chunk of data meets two chunks of indices
-    options : the options of a scatter
     """
 
     name: str
@@ -42,7 +42,6 @@ class LazyCall:
     updates: Array | np.ndarray | None
     positions: Chunks
     routes: Routes | None
-    options: Options
 
     @property
     def slots(self) -> Chunks:
@@ -56,20 +55,8 @@ class LazyCall:
         return [each for each in (self.data, *indices, self.updates) if isinstance(each, Array)]
 
 
-def checked_call(
-    rule: IndexRule,
-    data: Any,
-    indices: Any,
-    updates: Any = None,
-    *,
-    axis: int = 0,
-    batch_dims: int = 0,
-    options: Options | None = None,
-    plan: str = "lazy",
-    out: None = None,
-    num_threads: int | None = None,
-) -> LazyCall:
-    """Check everything that can be known without computing an array.
+def check_call(operation: Operation, arrays: dict[str, Any], plan: str = "lazy", out: None = None) -> LazyCall:
+    """Check everything that can be known without computing an array. Return the planned call.
 
     Raises
     ------
@@ -78,39 +65,27 @@ def checked_call(
     TypeError, ValueError
         The errors of the array function, and those of arguments that only calls with Dask arrays have.
     """
-    op, options = rule.op, options or Options()
+    op, is_scatter = operation.op, operation.kernel.is_scatter
     inputs.check_plan(op, plan, out)
-    if not rule.is_scatter:
-        inputs.check_fill(rule, data)
-    data, indices = inputs.as_dask(op, "data", data), inputs.as_indices(op, indices)
-    if rule.is_scatter:
-        updates = inputs.as_updates(op, updates, data)
-    move = LazyMovement.check_call(
-        rule,
-        data.dtype,
-        data.shape,
-        data.chunks,
-        indices,
-        None if updates is None else updates.shape,
-        axis=axis,
-        batch_dims=batch_dims,
-        options=options,
-        num_threads=num_threads,
-    )
-    axis, batch_dims = move.axis, move.batch_dims
-    if rule.kernel == "gather" and 0 < batch_dims < axis:  # move the axes in between behind the indexed one
+    if not is_scatter:
+        inputs.check_fill(operation, arrays["data"])
+    data, indices = inputs.as_dask(op, "data", arrays["data"]), inputs.as_indices(operation, arrays["indices"])
+    updates = inputs.as_updates(op, arrays["updates"], data) if is_scatter else None
+    shape = None if updates is None else updates.shape
+    move = LazyMovement.check_call(operation, data.dtype, data.shape, data.chunks, indices, shape)
+    operation = move.operation._replace(num_threads=1)  # in each task
+    axis, batch_dims = operation.axis, operation.batch_dims
+    if operation.kernel == Kernel.GATHER and 0 < batch_dims < axis:
+        # Move the axes in between behind the indexed one.
         data = prevent_fusion(da.moveaxis(data, axis, batch_dims), data)
-    return plan_call(rule, data, indices, updates, axis, batch_dims, options, plan)
+    return plan_call(operation, data, indices, updates, plan)
 
 
 def plan_call(
-    rule: IndexRule,
+    operation: Operation,
     data: Array,
     indices: Array | np.ndarray,
     updates: Array | np.ndarray | None,
-    axis: int,
-    batch_dims: int,
-    options: Options,
     plan: str,
     positions: Chunks | None = None,
 ) -> LazyCall:
@@ -119,11 +94,13 @@ def plan_call(
     With batch dims and a single axis, the axis of data is next to the batch dims. ``positions`` are the chunks of a
     gather's output along the indices, if given.
     """
+    op, axis, batch_dims = operation.op, operation.axis, operation.batch_dims
     if updates is not None:
-        dtype = inputs.result_type(rule.op, data.dtype, updates.dtype, options.reduction)
+        dtype = inputs.result_type(op, data.dtype, updates.dtype, operation.reduction)
         data = prevent_fusion(data.astype(dtype), data)  # type: ignore[no-untyped-call]
-    place = batch_dims if batch_dims and not rule.takes_tuples else axis
-    move = LazyMovement.of(rule, data.shape, data.chunks, indices.shape, place, batch_dims)
+    if batch_dims and operation.kernel.form != Form.TUPLES:
+        operation = operation._replace(axis=batch_dims)
+    move = LazyMovement.of(operation, data.shape, data.chunks, indices.shape)
     if updates is None:
         positions = positions or _output_chunks(move, data, indices)
     else:
@@ -136,16 +113,16 @@ def plan_call(
     if isinstance(indices, Array):
         indices = rechunk(indices, (*positions, *((n,) for n in indices.shape[len(positions) :])))
     # Dask's configuration determines the steps of a rechunking. So the name depends on the arrays after it.
-    name = f"{rule.op}-{tokenize(rule, data, indices, updates, positions, axis, batch_dims, plan, options)}"
+    name = f"{op}-{tokenize(operation, data, indices, updates, positions, axis, plan)}"
     routes = _find_routes(move, indices, positions, plan, name)
-    return LazyCall(name, move, axis, data, indices, updates, positions, routes, options)
+    return LazyCall(name, move, axis, data, indices, updates, positions, routes)
 
 
 def _find_routes(
     move: LazyMovement, indices: Array | np.ndarray, positions: Chunks, plan: str, name: str
 ) -> Routes | None:
     eager = plan == "eager" and isinstance(indices, Array)
-    if move.is_direct(positions, scatter=move.rule.is_scatter) and not eager:
+    if move.is_direct(positions, scatter=move.operation.kernel.is_scatter) and not eager:
         if isinstance(indices, np.ndarray):
             move.check(indices)
         return None

@@ -13,14 +13,22 @@ from dask._task_spec import List, TaskRef
 from dask.array import Array
 
 from gatherscatter.dask import apply
-from gatherscatter.dask.call import LazyCall
+from gatherscatter.dask.call import LazyCall, check_call
 from gatherscatter.dask.chunks import LazyMovement, blocks_of, part_of, ravel, shape_of, start_of
 from gatherscatter.dask.exchange import add_exchange_tasks
 from gatherscatter.dask.routes import Routes
 from gatherscatter.dask.tasks import UnfusedTask, make_array, pass_on, prevent_fusion
+from gatherscatter.errors import check_effects
 from gatherscatter.functions.chunked import Block, Chunks
+from gatherscatter.operation import Operation
 
 Tail = tuple[Block, Block]  # a chunk off the indexed axes: its numbers before and after these
+
+
+def run(operation: Operation, arrays: dict[str, Any], plan: str = "lazy", out: None = None) -> Array:
+    """Return the result of a gather or scatter, lazily."""
+    check_effects(operation.op, operation.reduction, operation.include_self, operation.accumulate)
+    return build(check_call(operation, arrays, plan, out))
 
 
 def build(call: LazyCall) -> Array:
@@ -32,9 +40,9 @@ def build(call: LazyCall) -> Array:
     else:
         made = _gather(call, call.routes)
     move = call.move
-    if call.axis == move.axis:
+    if call.axis == move.operation.axis:
         return made
-    places = range(move.batch_dims, len(move.positions))
+    places = range(move.operation.batch_dims, len(move.positions))
     axes = range(call.axis, call.axis + len(places))
     return prevent_fusion(da.moveaxis(made, places, axes), made)
 
@@ -109,7 +117,7 @@ def _scatter(call: LazyCall, routes: Routes, updates: Array | np.ndarray) -> Arr
             key: Any = (call.name, *before, *block, *behind)
             source: Any = (call.data.name, *key[1:])
             if number in sent:
-                facts = call.move, call.options, number, TaskRef(source)
+                facts = call.move, number, TaskRef(source)
                 made.graph[key] = UnfusedTask(key, apply.scatter, *facts, *sent[number])
             else:
                 made.graph[key] = UnfusedTask(key, pass_on, TaskRef(source))
@@ -170,7 +178,7 @@ def _call_per_chunk(call: LazyCall) -> Array:
             values = [] if updates is None else [copy_if_view(reference_block(updates, chunks, place))]
             source = TaskRef((data.name, *before, *block, *behind))
             start = start_of(positions, chunk)
-            graph[key] = UnfusedTask(key, apply.call_on_chunk, move, call.options, start, chunk, source, index, *values)
+            graph[key] = UnfusedTask(key, apply.call_on_chunk, move, start, chunk, source, index, *values)
     if updates is not None:  # indices can be shorter than data
         rest = (block for block in blocks_of(data.chunks) if (name, *block) not in graph)
         for block in rest:

@@ -12,8 +12,8 @@ from dask.array import Array
 from gatherscatter.arrays import convert
 from gatherscatter.dask.tasks import prevent_fusion
 from gatherscatter.errors import OpTypeError, OpValueError, make_error
-from gatherscatter.functions.chunked import IndexRule
 from gatherscatter.messages.sentences import format_sentence
+from gatherscatter.operation import Form, Operation
 
 PLANS = ("lazy", "eager")
 
@@ -45,17 +45,20 @@ def as_dask(op: str, name: str, value: Any) -> Array:
     return value  # type: ignore[no-any-return]
 
 
-def check_fill(rule: IndexRule, data: Any) -> None:
+def check_fill(operation: Operation, data: Any) -> None:
     """Refuse to fill an array of objects: the value, 0 or the empty string, depends on all elements."""
-    if rule.mode == "fill" and np.dtype(getattr(data, "dtype", int)).kind == "O":
-        text = f"{rule.op}: the value of 'fill' is not known before objects are computed; convert data to StringDType"
-        raise OpTypeError(text, op=rule.op, input="data")
+    if operation.skips and np.dtype(getattr(data, "dtype", int)).kind == "O":
+        text = (
+            f"{operation.op}: the value of 'fill' is not known before objects are computed; convert data to StringDType"
+        )
+        raise OpTypeError(text, op=operation.op, input="data")
 
 
-def as_indices(op: str, value: Any, name: str = "indices") -> Array | np.ndarray:
+def as_indices(operation: Operation, value: Any, name: str = "indices") -> Array | np.ndarray:
     """Return indices of an integer type, lazy or in memory."""
+    op = operation.op
     if not isinstance(value, Array):
-        return convert.as_indices(op, name, value, lists=op.endswith("nd"))
+        return convert.as_indices(op, name, value, lists=operation.kernel.form == Form.TUPLES)
     if value.dtype.kind not in "iu":
         advice = format_sentence("parts", "mask" if value.dtype.kind == "b" else "convert_lazy", input=name)
         raise make_error("not_integers", op, input=name, type=f"{value.dtype}{advice}")

@@ -27,7 +27,7 @@ def route(move: LazyMovement, indices: np.ndarray, start: Block, chunk: Block) -
 
     ``start`` is the start of these indices in the whole array, ``chunk`` the numbers of their chunk.
     """
-    indices = convert.as_indices(move.rule.op, "indices", indices)  # a chunk can differ from the type of its array
+    indices = convert.as_indices(move.operation.op, "indices", indices)  # a chunk can differ from the type of its array
     found = _sort_rows(move, indices, start)
     if found is None:
         move.raise_index_error(indices, start, chunk)

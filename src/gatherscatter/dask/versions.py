@@ -12,13 +12,13 @@ from dask.base import compute
 
 from gatherscatter.arrays import convert
 from gatherscatter.dask import bags, caches, inputs
-from gatherscatter.dask.call import checked_call, rechunk
+from gatherscatter.dask.call import check_call, rechunk
 from gatherscatter.dask.graphs import build
 from gatherscatter.dask.tasks import prevent_fusion
 from gatherscatter.errors import OpTypeError
-from gatherscatter.functions.chunked import IndexRule, Options
+from gatherscatter.operation import Kernel
 from gatherscatter.specs import bags as specs_bags
-from gatherscatter.specs.calls import check_inputs, choose_reduction, kernel_arguments, name_inputs, warn_if_deprecated
+from gatherscatter.specs.calls import check_inputs, make_operation, name_inputs, prepare_call, warn_if_deprecated
 from gatherscatter.specs.rows import Input
 from gatherscatter.specs.table import OpVersion
 
@@ -35,21 +35,18 @@ def call(row: OpVersion, given: tuple[Any, ...], attributes: dict[str, Any], acc
     """
     arrays, values = check_inputs(row, _make_placeholders(row, given), attributes)
     warn_if_deprecated(row)
-    if row.kernel == "tensor_scatter":
-        return caches.run(IndexRule(row.name, "scatter_update"), *given, **values)
-    if row.kernel == "gather_reduce":
+    if row.kernel == Kernel.TENSOR_SCATTER:
+        return caches.run(row.name, *given, **values)
+    if row.kernel == Kernel.GATHER_REDUCE:
         return _reduce_bags(row, name_inputs(row, given), name_inputs(row, arrays), values, accumulate)
-    shaped, how = kernel_arguments(row, arrays, values, accumulate)
-    rule = IndexRule(row.name, row.kernel, how.pop("mode"), how.pop("negative"))
-    options = Options(*(how.pop(name) for name in ("reduction", "include_self", "accumulate")))
-    data, indices = given[:2]
-    if not rule.is_scatter:
-        result = build(checked_call(rule, data, indices, **how))
+    shaped, operation = prepare_call(row, arrays, values, accumulate)
+    lazy = dict(zip(("data", "indices", "updates"), given[: len(shaped)], strict=False))
+    if not row.kernel.is_scatter:
+        result = build(check_call(operation, lazy))
         return result if row.finish is None else _finish_result(row, values, result)
-    updates = given[2]
-    if np.shape(updates) != shaped[2].shape:  # one element of any shape, for a version that accepts it
-        updates = _reshape(updates, shaped[2].shape)
-    return build(checked_call(rule, data, indices, updates, options=options, **how))
+    if np.shape(lazy["updates"]) != shaped[2].shape:  # one element of any shape, for a version that accepts it
+        lazy["updates"] = _reshape(lazy["updates"], shaped[2].shape)
+    return build(check_call(operation, lazy))
 
 
 def _reshape(value: Any, shape: tuple[int, ...]) -> Array | np.ndarray:
@@ -79,13 +76,13 @@ def _reduce_bags(
     Lazy inputs that determine the bags are computed, because the graph depends on their values.
     """
     op, first = row.name, row.inputs[0].name
-    reduction, accumulate = choose_reduction(row, arrays[first], values, accumulate)
-    members = specs_bags.check_members(op, arrays, reduction, accumulate)
+    operation = make_operation(row, arrays[first], values, accumulate)
+    members = specs_bags.check_members(operation, arrays)
     deciding = {known.name for known in row.inputs if known.kind != "data"} - {"indices"}
     lazy = {name: value for name, value in given.items() if name in deciding and isinstance(value, Array)}
     arrays |= {name: convert.as_indices(op, name, value) for name, value in compute(lazy)[0].items()}  # type: ignore[no-untyped-call]
     # Packed bags follow from the shape, so nothing is stored for each of them.
-    found = specs_bags.find_bags(op, arrays, (0, 0) if len(members) == 2 else members)
+    found = specs_bags.find_bags(operation, arrays, (0, 0) if len(members) == 2 else members)
     data, indices, weights = given[first], given.get("indices"), given.get("per_sample_weights")
     data = inputs.as_dask(op, first, data if isinstance(data, Array) else da.from_array(arrays[first], chunks=-1))  # type: ignore[no-untyped-call]
     if indices is not None and not isinstance(indices, Array):
@@ -95,14 +92,12 @@ def _reduce_bags(
     default = specs_bags.find_default(op, arrays, data, values)
     if isinstance(default, Array):
         default = prevent_fusion(default, data)
-    rule = IndexRule(op, "gather", negative=False, subject="table_rows")
-    how = {"reduction": reduction, "accumulate": accumulate}
-    return bags.reduce_lazily(rule, data, indices, weights, found, how, default)
+    return bags.reduce_lazily(operation, data, indices, found, weights=weights, default=default)
 
 
 def _make_placeholders(row: OpVersion, given: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the inputs, with placeholders for lazy ones, for the checks that are possible now."""
-    if row.kernel == "gather_tree":
+    if row.kernel == Kernel.GATHER_TREE:
         raise OpTypeError(f"{row.name} is not lazy: its steps depend on each other; use .compute()", op=row.name)
     return (
         tuple(

@@ -15,6 +15,7 @@ from gatherscatter.explaining.call import ExplainedCall
 from gatherscatter.explaining.layout import BADGE, COLUMN_GAP, HEAD, LANE, MOST_BADGES, Arrangement, Box, PlacedGrid
 from gatherscatter.explaining.moves import Move, Region
 from gatherscatter.explaining.scene import Drawing, Span
+from gatherscatter.operation import Kernel
 from gatherscatter.pages.elements import Markup, element, join
 from gatherscatter.pages.palette import HUES
 
@@ -119,7 +120,7 @@ class Arrows:
 
 def choose_colour(call: ExplainedCall, move: Move) -> int:
     """Which colour: moves in turn; of GatherTree, beams in turn; bags in turn."""
-    if call.kernel == "gather_tree" and move.target is not None:
+    if call.kernel == Kernel.GATHER_TREE and move.target is not None:
         return int(move.target.key[2] or 0) % HUES
     if call.reduces_bags and move.target is not None:
         bag = [n or 0 for n in move.target.key[: len(call.bags_shape)]]

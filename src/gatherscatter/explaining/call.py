@@ -15,8 +15,9 @@ from gatherscatter.arrays.convert import element_type
 from gatherscatter.errors import OpError, OpTypeError, make_error
 from gatherscatter.explaining.library_code.call import LibraryCall
 from gatherscatter.explaining.operators import resolve_operator
+from gatherscatter.operation import REQUIRED, Kernel
 from gatherscatter.specs import calls
-from gatherscatter.specs.rows import REQUIRED, Input
+from gatherscatter.specs.rows import Input
 from gatherscatter.specs.table import OpVersion, codes_per_byte, op
 
 Coordinates = tuple[int, ...]
@@ -89,7 +90,7 @@ def record_call(operator: Any, inputs: tuple[Any, ...], attributes: dict[str, An
     values = _resolve_attributes(row, arrays, attributes, function is not None)
     arrays.pop("axis", None)
     if (
-        row.kernel == "scatter_nd"
+        row.kernel == Kernel.SCATTER_ND
         and result is not None
         and arrays["updates"].size == 1
         and arrays["indices"].ndim == 1
@@ -105,7 +106,7 @@ def record_call(operator: Any, inputs: tuple[Any, ...], attributes: dict[str, An
         error=error,
         notes=notes,
     )
-    return _show_numbers(call, attributes) if row.kernel == "gather_quantized" else call
+    return _show_numbers(call, attributes) if row.kernel == Kernel.GATHER_QUANTIZED else call
 
 
 _MOST_NUMBERS = 1 << 26
@@ -122,7 +123,7 @@ def _show_numbers(call: ExplainedCall, attributes: dict[str, Any]) -> ExplainedC
     """
     options = {one.name: one.default for one in call.row.attributes} | attributes
     axis = options.pop("gather_axis", 0) if "axis" not in options else options.pop("axis")
-    row = replace(call.row, kernel="gather", inputs=call.row.inputs[:2], shape_rule=op("onnx.Gather").shape_rule)
+    row = replace(call.row, kernel=Kernel.GATHER, inputs=call.row.inputs[:2], shape_rule=op("onnx.Gather").shape_rule)
     table = (call.row, call.arrays, options | {"gather_axis": axis})
     arrays: dict[str, np.ndarray] = {name: array for name, array in call.arrays.items() if name in ("data", "indices")}
     if not call.is_clear:
@@ -175,14 +176,14 @@ def _resolve_attributes(
     axis = arrays.get("axis")
     if axis is not None and axis.size == 1:
         values["axis"] = axis.reshape(()).item()
-    if row.kernel == "gather_quantized" and "axis" not in given:
+    if row.kernel == Kernel.GATHER_QUANTIZED and "axis" not in given:
         values["axis"] = values["gather_axis"]
     rank = next(iter(arrays.values())).ndim if arrays else 0
     indices = arrays.get("indices")
     batch = _integer(values["batch_dims"])
     reduction = str(values["reduction"])
     rule = {"raise": "negative"}.get(str(values["mode"]), str(values["mode"])) if plain else row.index_range
-    if row.kernel == "tensor_scatter":
+    if row.kernel == Kernel.TENSOR_SCATTER:
         rule = str(values["mode"])
     halves = bool(arrays) and element_type(next(iter(arrays.values())).dtype) in ("float16", "bfloat16")
     wide = not plain and row.domain == "openvino" and halves and "accumulate" not in given
@@ -190,7 +191,7 @@ def _resolve_attributes(
         "axis": _integer(values["axis"]) % rank if rank else 0,
         "batch_dims": batch + (indices.ndim if batch < 0 and indices is not None else 0),
         "reduction": calls.GENERIC_REDUCTIONS.get(reduction, reduction),
-        "include_self": row.kernel != "gather_reduce" and bool(values.get("use_init_val", values["include_self"])),
+        "include_self": row.kernel != Kernel.GATHER_REDUCE and bool(values.get("use_init_val", values["include_self"])),
         "accumulate": "wide" if wide else str(values["accumulate"]),
         "rule": rule,
         "fill_mode": str(values.get("fill_mode", "ZERO")),

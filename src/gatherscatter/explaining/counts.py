@@ -10,6 +10,7 @@ import numpy as np
 from gatherscatter import _core
 from gatherscatter.explaining.call import Coordinates, ExplainedCall
 from gatherscatter.explaining.moves import list_moves, resolve_position
+from gatherscatter.operation import Form, Kernel
 
 MOST_FOLLOWED = 20_000  # moves of GatherTree, which can only be followed one by one
 
@@ -23,7 +24,7 @@ class Counts:
         self._ended: set[Coordinates] = set()
         self.total = _total(call)
         numbers = np.zeros(0, np.int64)
-        if call.kernel == "gather_tree" and call.is_clear:
+        if call.kernel == Kernel.GATHER_TREE and call.is_clear:
             numbers = self._follow_sequences()
         elif call.reduces_bags and call.is_clear:
             numbers = _read_rows(call)
@@ -48,7 +49,7 @@ class Counts:
             return at in self._ended
         batch, axis = call.batch_dims, call.axis
         where = at[: indices.ndim - 1] if call.by_tuple else at[:batch] + at[axis : axis + indices.ndim - batch]
-        if call.kernel == "gather_elements":
+        if call.kernel == Kernel.GATHER_ELEMENTS:
             where = at
         first = batch if call.by_tuple else axis
         values = [int(n) for n in np.atleast_1d(indices[where])]
@@ -78,7 +79,7 @@ class Counts:
 
 def _total(call: ExplainedCall) -> int:
     """How many indices, or index tuples, there are."""
-    if call.kernel == "tensor_scatter" and call.updates is not None and call.updates.ndim > 1:
+    if call.kernel == Kernel.TENSOR_SCATTER and call.updates is not None and call.updates.ndim > 1:
         return math.prod((call.updates.shape[0], call.updates.shape[call.axis]))
     if call.reduces_bags and call.is_clear:
         return _count_bag_moves(call)
@@ -93,9 +94,9 @@ def _named_axes(call: ExplainedCall) -> tuple[int, ...]:
         return tuple(range(call.batch_dims + call.k))
     if call.reduces_bags:
         return (0,)
-    if call.kernel in ("gather", "scatter_update"):
+    if call.kernel in (Kernel.GATHER, Kernel.SCATTER_UPDATE):
         return (*range(call.batch_dims), call.axis)
-    if call.kernel == "tensor_scatter":
+    if call.kernel == Kernel.TENSOR_SCATTER:
         return (0, call.axis)
     return tuple(range(call.data.ndim)) if call.arrays else ()
 
@@ -103,7 +104,7 @@ def _named_axes(call: ExplainedCall) -> tuple[int, ...]:
 def _columns(call: ExplainedCall) -> list[np.ndarray]:
     """The positions on the named axes for all indices; -1 for those out of range."""
     data, indices = call.data, call.indices
-    if call.kernel == "tensor_scatter":
+    if call.kernel == Kernel.TENSOR_SCATTER:
         return _windows(call)
     assert indices is not None
     if call.by_tuple:
@@ -112,7 +113,7 @@ def _columns(call: ExplainedCall) -> list[np.ndarray]:
         return [*batch, *(_positions(call, indices[..., j], sizes[j]) for j in range(call.k))]
     own = _positions(call, indices, data.shape[call.axis])
     grid: tuple[np.ndarray, ...] = np.indices(indices.shape, sparse=True)
-    if call.kernel.endswith("elements"):
+    if call.kernel.form == Form.LANES:
         return [own if axis == call.axis else column for axis, column in enumerate(grid)]
     return [*grid[: call.batch_dims], own]
 

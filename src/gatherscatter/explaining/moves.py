@@ -12,6 +12,7 @@ from itertools import product
 import numpy as np
 
 from gatherscatter.explaining.call import Coordinates, ExplainedCall
+from gatherscatter.operation import Form
 from gatherscatter.oracle import resolve
 
 
@@ -118,7 +119,7 @@ def _regions(
 ) -> tuple[tuple[int | None, ...], tuple[int | None, ...]]:
     """The part of data that an index names, and its counterpart: a part of the output or of the updates."""
     rank, axis, batch = call.data.ndim, call.axis, at[: call.batch_dims]
-    if call.kernel.endswith("elements"):
+    if call.kernel.form == Form.LANES:
         return (*at[:axis], *place, *at[axis + 1 :]), at
     if call.by_tuple:
         rest = (None,) * (rank - call.batch_dims - call.k)

@@ -11,6 +11,7 @@ from gatherscatter.explaining.scene import Drawing
 from gatherscatter.explaining.svg import stacked_svg, svg
 from gatherscatter.explaining.wording import heading, noun, sentence, step_text, value_text
 from gatherscatter.messages.text import count_text
+from gatherscatter.operation import Kernel
 from gatherscatter.pages.elements import clean_text
 from gatherscatter.pages.template import render
 
@@ -88,7 +89,7 @@ def _key(at: tuple[int, ...]) -> str:
 def _start(call: ExplainedCall, at: tuple[int, ...]) -> str:
     if call.is_scatter:
         return value_text(call.data[at])
-    return value_text(call.arrays["end_token"][()]) if call.kernel == "gather_tree" else ""
+    return value_text(call.arrays["end_token"][()]) if call.kernel == Kernel.GATHER_TREE else ""
 
 
 def _after(step: Step, shown: set[tuple[int, ...]]) -> dict[str, str]:

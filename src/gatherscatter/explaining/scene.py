@@ -18,6 +18,7 @@ from gatherscatter.explaining.cropping import MOST_COLUMNS, MOST_ROWS, Order, ch
 from gatherscatter.explaining.cropping import choose_panes as leads_of
 from gatherscatter.explaining.moves import Move, Region, is_bad_bag_value, list_moves, resolve_position
 from gatherscatter.explaining.wording import value_text
+from gatherscatter.operation import Kernel
 from gatherscatter.pages.palette import CELL_STATES
 
 MOST_MOVES = 12
@@ -182,7 +183,7 @@ def _role(call: ExplainedCall, name: str) -> str:
 
 def _order(call: ExplainedCall, name: str, role: str, rank: int) -> Order:
     """The axes from the outermost to columns. Lists run down, index tuples across."""
-    if call.kernel == "gather_tree" and rank == 3:
+    if call.kernel == Kernel.GATHER_TREE and rank == 3:
         return (1, 0, 2)  # time runs down within a batch entry
     if rank == 0:
         return (None, None)
@@ -194,7 +195,7 @@ def _order(call: ExplainedCall, name: str, role: str, rank: int) -> Order:
 def _runs_across(call: ExplainedCall, role: str) -> bool:
     """Whether a list is a row: an index tuple, or a slice along the last axis of data."""
     indices = call.indices
-    if indices is None or call.kernel in ("tensor_scatter", "gather_tree") or role in ("data", "other"):
+    if indices is None or call.kernel in (Kernel.TENSOR_SCATTER, Kernel.GATHER_TREE) or role in ("data", "other"):
         return False
     if role == "indices":
         return call.by_tuple
@@ -267,11 +268,11 @@ def _index_state(call: ExplainedCall, at: Coordinates) -> str:
     """Of an index value: whether it is out of range, or counts from the end."""
     assert call.indices is not None
     value, data = int(call.indices[at]), call.data.shape
-    if call.kernel == "tensor_scatter":
+    if call.kernel == Kernel.TENSOR_SCATTER:
         assert call.updates is not None
         fits = 0 <= value <= data[call.axis] - call.updates.shape[call.axis]
         return "index" if fits or call.rule == "circular" else "bad"
-    if call.kernel == "gather_tree":
+    if call.kernel == Kernel.GATHER_TREE:
         return "index" if 0 <= value < data[2] else "bad" if call.error is not None else "index"
     size = data[call.batch_dims + at[-1]] if call.by_tuple else data[call.axis]
     place, bad = resolve_position(call, value, size)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gatherscatter.explaining.call import Coordinates, ExplainedCall
 from gatherscatter.explaining.trace import shape_of
 from gatherscatter.explaining.wording import shape_text
+from gatherscatter.operation import Form
 from gatherscatter.specs.table import TABLE
 
 # A scatter's updates have the shape of what this gather would read from the same places.
@@ -73,7 +74,7 @@ def _list_broken_rules(call: ExplainedCall) -> Iterator[tuple[str, str]]:
     if call.indices is None or call.name("data") not in call.arrays:
         return
     data, indices = call.data.shape, call.indices.shape
-    if call.kernel.endswith("elements"):
+    if call.kernel.form == Form.LANES:
         if len(data) != len(indices):
             yield "indices", f"the rank of data is {len(data)}, but that of indices is {len(indices)}"
         for axis, (most, size) in enumerate(zip(data, indices, strict=False)):

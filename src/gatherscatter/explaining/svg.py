@@ -15,6 +15,7 @@ from gatherscatter.explaining.shapes import broken_rule
 from gatherscatter.explaining.style import sheet
 from gatherscatter.explaining.wording import cell_name, heading, noun, sentence
 from gatherscatter.messages.text import count_text
+from gatherscatter.operation import Kernel
 from gatherscatter.pages.elements import Markup, element, join
 from gatherscatter.pages.palette import CELL_STATES
 
@@ -209,7 +210,7 @@ def _bar(box: Box, number: int) -> Markup:
 def _legend(call: ExplainedCall, drawn: Drawing, y: float, most: float) -> tuple[list[Markup], float]:
     """A small cell for every state that occurs, and the sign of a reduction; and the bottom."""
     entries = [(state, CELL_STATES[state]) for state in drawn.states if state in CELL_STATES]
-    if call.kernel == "gather_tree":
+    if call.kernel == Kernel.GATHER_TREE:
         entries = [(state, "the end token" if state == "filled" else text) for state, text in entries]
     if call.reduction in SIGNS and (call.is_scatter or call.reduces_bags) and call.error is None:
         does = WORDS[call.reduction].replace("updates", "rows" if call.reduces_bags else "updates")

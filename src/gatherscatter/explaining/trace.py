@@ -12,6 +12,7 @@ import numpy as np
 
 from gatherscatter.explaining.call import Coordinates, ExplainedCall
 from gatherscatter.explaining.moves import Move, Region, list_moves
+from gatherscatter.operation import Kernel
 from gatherscatter.oracle import as_objects, fold, lowest, step, zero_of
 from gatherscatter.specs.table import slots_shape
 
@@ -93,7 +94,7 @@ class OutputState:
         if source is not None:
             assert move.source is not None
             return self._arrays[move.source.array][source]
-        if call.kernel == "gather_tree":
+        if call.kernel == Kernel.GATHER_TREE:
             return self._arrays["end_token"][()]
         if move.fills and call.fill_mode == "LOWEST":
             return lowest(call.type, call.data.dtype)
@@ -113,7 +114,7 @@ class OutputState:
             with np.errstate(all="ignore"):
                 return _fold_contributions(call, seen, data.dtype) if seen else None
         if not call.is_scatter:
-            empty = self._arrays["end_token"][()] if call.kernel == "gather_tree" else None
+            empty = self._arrays["end_token"][()] if call.kernel == Kernel.GATHER_TREE else None
             return seen[-1] if seen else empty
         if not seen:
             return data[target]
@@ -170,7 +171,7 @@ def shape_of(call: ExplainedCall, array: str) -> Coordinates:
     """The shape of an input or of the output."""
     if array != "output":
         return call.arrays[array].shape
-    if call.is_scatter or call.kernel == "gather_tree":
+    if call.is_scatter or call.kernel == Kernel.GATHER_TREE:
         return call.data.shape
     if call.reduces_bags:
         return (*call.bags_shape, *call.data.shape[1:])

@@ -10,6 +10,7 @@ from gatherscatter.explaining.call import Coordinates, ExplainedCall
 from gatherscatter.explaining.moves import Move
 from gatherscatter.explaining.trace import CellChange, Step
 from gatherscatter.messages.text import printable
+from gatherscatter.operation import Kernel
 
 WIDEST = 9  # characters in a cell
 LONGEST = 200  # characters of a value in a sentence
@@ -58,7 +59,7 @@ def index_text(call: ExplainedCall, move: Move) -> str:
         place = tuple(v if p is None else p for v, p in zip(move.values, move.place, strict=True))
         return f"{text}, which is {tuple_text(place)} counted from the front"
     wrapped = move.place and None not in move.place and move.place != move.values
-    if wrapped and call.kernel != "tensor_scatter":
+    if wrapped and call.kernel != Kernel.TENSOR_SCATTER:
         return f"{text}, which {'wraps to' if call.rule == 'wrap' else 'means'} {tuple_text(_known(move))}"
     return text
 
@@ -80,7 +81,7 @@ def step_text(call: ExplainedCall, step: Step) -> str:
     if call.reduces_bags:
         return head + _describe_bag_step(call, step)
     if move.source is None:
-        what = "after the end token: the end token" if call.kernel == "gather_tree" else "out of range: zeros"
+        what = "after the end token: the end token" if call.kernel == Kernel.GATHER_TREE else "out of range: zeros"
         return f"{head}{what} into {move.target}"
     if not step.changes:
         return f"{head}{move.source} \u2192 {move.target}: nothing, it has no elements"
@@ -161,7 +162,7 @@ def _attribute_text(value: Any) -> str:
 
 def noun(call: ExplainedCall) -> str:
     """What is counted."""
-    if call.kernel in ("gather_tree", "tensor_scatter", "gather_reduce"):
+    if call.kernel in (Kernel.GATHER_TREE, Kernel.TENSOR_SCATTER, Kernel.GATHER_REDUCE):
         return "step"
     return "index tuple" if call.by_tuple else "index"
 
@@ -238,6 +239,6 @@ def sentence(call: ExplainedCall) -> str:
         what = "empty, so it names all of data" if call.k == 0 else "the coordinates of a slice" if rest else what
     bag = _bag_words(call) if call.reduces_bags and call.arrays else {}
     text = SENTENCES[call.kernel].format(what=what, does=DOES.get(call.reduction, DOES["none"]), **bag)
-    if call.kernel == "gather_nd" and call.batch_dims:
+    if call.kernel == Kernel.GATHER_ND and call.batch_dims:
         text += " Addresses are within their own batch entry."
     return text

@@ -14,11 +14,12 @@ from numpy.typing import ArrayLike
 
 from gatherscatter import _core
 from gatherscatter.arrays import convert
-from gatherscatter.arrays.interop import device_function, to_numpy_arguments
+from gatherscatter.arrays.adapters import dispatch
 from gatherscatter.arrays.kinds import check_kind
 from gatherscatter.errors import OpError, OpIndexError, OpTypeError, with_call_errors
 from gatherscatter.functions.index_keys import Selection, select
 from gatherscatter.messages.suggestions import suggest_choice
+from gatherscatter.operation import Operation
 from gatherscatter.system.pieces import convert_dtype
 
 
@@ -139,21 +140,8 @@ class Place:
                 return _core.gather(self._data, indices, axis, num_threads=num_threads)
             except OpError as error:
                 _leave_to_long_way(error, "at.get", self._data, self._key)
-        given = self._named_arrays(out=out)
-        if on_device := device_function("at.get", given):
-            return on_device("at.get", {"data": self._data, "key": self._key, "out": out, "num_threads": num_threads})
-        if converted := to_numpy_arguments("at.get", given):
-            return converted.to_caller(
-                _rebuild_place(converted.values).get(out=converted.values["out"], num_threads=num_threads)
-            )
-        data = convert.as_array("at.get", "data", self._data)
-        chosen = select("at.get", data, self._key)
-        with _translate_index_errors(chosen, "at.get", data):
-            made = convert.execute(
-                "at.get", chosen.gather, chosen.of(data), chosen.indices, axis=chosen.axis, num_threads=num_threads
-            )
-        result = chosen.as_result(made)
-        return result if out is None else _copy_result("at.get", result, out)
+        arrays = self._name_arrays(out=out)
+        return dispatch("at", "at.get", arrays, {"num_threads": num_threads}, partial(_read, "at.get"))
 
     @partial(with_call_errors, op="at.set")
     def set(self, values: ArrayLike, *, out: Any = None, num_threads: int | None = None) -> Any:
@@ -265,8 +253,8 @@ class Place:
             num_threads=num_threads,
         )
 
-    def _named_arrays(self, **others: Any) -> dict[str, Any]:
-        """All arrays, by the names that messages use."""
+    def _name_arrays(self, **others: Any) -> dict[str, Any]:
+        """Return all arrays, by the names that messages use."""
         return {"data": self._data, **{f"key[{n}]": part for n, part in enumerate(self._key)}, **others}
 
     def _scatter(self, op: str, values: Any, out: Any, **how: Any) -> Any:
@@ -284,21 +272,38 @@ class Place:
                 return _core.scatter_update(own, indices, updates, axis, out=out, **how)
             except OpError as error:
                 _leave_to_long_way(error, op, own, self._key)
-        named = self._named_arrays(values=values, out=out)
-        if on_device := device_function(op, named):
-            return on_device(op, {"data": own, "key": self._key, "values": values, "out": out, **how})
-        if converted := to_numpy_arguments(op, named):
-            known = converted.values
-            return converted.to_caller(_rebuild_place(known)._scatter(op, known["values"], known["out"], **how))
-        data = convert.as_array(op, "data", self._data)
-        chosen = select(op, data, self._key)
-        updates = chosen.as_updates(op, convert.cast(op, "values", values, "data", data))
-        if out is None or not (out is self._data or convert.is_same_memory(out, data)):
-            result = _write_to_copy(op, chosen, data, updates, how)
-            return result if out is None else _copy_result(op, result, out)
-        convert.check_out(op, out, data, None)
-        _write_in_place(op, chosen, out, updates, how)
-        return out
+        return dispatch("at", op, self._name_arrays(values=values, out=out), how, partial(_write, op))
+
+
+def _read(op: str, *, data: Any, out: Any, num_threads: int | None, **key: Any) -> np.ndarray:
+    """Read elements. ``key`` has the parts of the key, in order."""
+    array = convert.as_array(op, "data", data)
+    chosen = select(op, array, tuple(key.values()))
+    operation = Operation(op, chosen.gather, chosen.axis, num_threads=num_threads)
+    with _translate_index_errors(chosen, op, array):
+        made = convert.execute(operation, chosen.of(array), chosen.indices)
+    result = chosen.as_result(made)
+    return result if out is None else _copy_result(op, result, out)
+
+
+def _write(op: str, *, data: Any, values: Any, out: Any, **others: Any) -> Any:
+    """Write or combine elements. ``others`` are the parts of the key, in order, and the options of the scatter."""
+    array = convert.as_array(op, "data", data)
+    options = {name: value for name, value in others.items() if name.isidentifier()}
+    chosen = select(op, array, read_key(others))
+    updates = chosen.as_updates(op, convert.cast(op, "values", values, "data", array))
+    operation = Operation(op, chosen.gather.counterpart, chosen.axis, **options)
+    if out is None or not (out is data or convert.is_same_memory(out, array)):
+        result = _write_to_copy(operation, chosen, array, updates)
+        return result if out is None else _copy_result(op, result, out)
+    convert.check_out(op, out, array, None)
+    _write_in_place(operation, chosen, out, updates)
+    return out
+
+
+def read_key(arrays: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the key of a call from its arrays, in which the parts have the names of `Place._name_arrays`."""
+    return tuple(part for name, part in arrays.items() if name.startswith("key["))
 
 
 _METHODS = ("get", "set", "add", "sub", "mul", "min", "max", "mean")
@@ -411,24 +416,19 @@ def _leave_to_long_way(error: OpError, op: str, data: np.ndarray, key: tuple[Any
         raise error
 
 
-def _rebuild_place(given: dict[str, Any]) -> Place:
-    """Make the same place from NumPy arrays."""
-    return Place(given["data"], tuple(part for name, part in given.items() if name.startswith("key[")))
-
-
-def _write_in_place(op: str, chosen: Selection, array: np.ndarray, updates: np.ndarray, how: dict[str, Any]) -> None:
+def _write_in_place(operation: Operation, chosen: Selection, array: np.ndarray, updates: np.ndarray) -> None:
     """Write in place, after all checks."""
     part = chosen.of(array)
     is_view = not part.flags.c_contiguous and array.dtype.kind in "biufc" and not _may_overlap_itself(array)
     few = _find_few_rows(chosen, part) if is_view else None
-    with _translate_index_errors(chosen, op, array):
+    with _translate_index_errors(chosen, operation.op, array):
         if few:  # the kernel would copy the whole view
             key, indices = few
             rows = part[key]
-            convert.execute(op, chosen.scatter, rows, indices, updates, axis=chosen.axis, out=rows, **how)
+            convert.execute(operation, rows, indices, updates, rows)
             part[key] = rows
         else:
-            convert.execute(op, chosen.scatter, part, chosen.indices, updates, axis=chosen.axis, out=part, **how)
+            convert.execute(operation, part, chosen.indices, updates, part)
 
 
 def _may_overlap_itself(array: np.ndarray) -> bool:
@@ -461,16 +461,14 @@ def _find_few_rows(chosen: Selection, part: np.ndarray) -> tuple[tuple[Any, ...]
     return (*(slice(None),) * chosen.axis, *np.unravel_index(named, sizes)), places.reshape(shape)
 
 
-def _write_to_copy(
-    op: str, chosen: Selection, data: np.ndarray, updates: np.ndarray, how: dict[str, Any]
-) -> np.ndarray:
+def _write_to_copy(operation: Operation, chosen: Selection, data: np.ndarray, updates: np.ndarray) -> np.ndarray:
     """Write to a copy. Text of a fixed width is widened if necessary, so nothing is cut off."""
     if data.dtype.kind not in "US":
         result = convert_dtype(data, data.dtype)
-        _write_in_place(op, chosen, result, updates, how)
+        _write_in_place(operation, chosen, result, updates)
         return result
     words = data.astype(object)
-    _write_in_place(op, chosen, words, updates.astype(object), how)
+    _write_in_place(operation, chosen, words, updates.astype(object))
     wide = words.astype(data.dtype.kind)
     return wide.astype(np.promote_types(wide.dtype, data.dtype))
 

@@ -11,14 +11,16 @@ from numpy.typing import ArrayLike
 
 from gatherscatter import _core
 from gatherscatter.arrays import convert
-from gatherscatter.arrays.interop import to_numpy_arguments
+from gatherscatter.arrays.adapters import array_function
 from gatherscatter.errors import make_error
 from gatherscatter.functions.gather_reduce import as_line, check_members_shape, find_bags, resolve_in_range
+from gatherscatter.operation import Bags, Kernel, Operation
 from gatherscatter.system.pieces import make_contiguous
 
 _OP = "gather_reduce"
 
 
+@array_function("values", "keys", "targets", "rows", "bags", op=_OP)
 def sum_matches(
     values: ArrayLike | None,
     keys: ArrayLike,
@@ -63,20 +65,19 @@ def sum_matches(
     >>> sum_matches(keys * 10, keys, targets, rows=[0, 1], bags=[0, 0])
     array([[ 30., 100.]])
     """
-    arrays = {"values": values, "keys": keys, "targets": targets, "rows": rows, "bags": bags}
-    if converted := to_numpy_arguments(_OP, arrays):
-        return converted.to_caller(sum_matches(**converted.values, num_threads=num_threads))  # type: ignore[no-any-return]
     key = _as_rows("keys", keys)
     target = _as_rows("targets", targets, keys=key)
     value = None if values is None else _as_rows("values", values, keys=key)
     row = _as_row_numbers("rows", rows, "keys", key)
     bag = _as_row_numbers("bags", bags, "targets", target)
     check_members_shape(_OP, "bags", bag.shape, row.shape)
-    found = find_bags(_OP, bag.shape, segment_ids=bag, num_segments=len(target))
+    operation = Operation(_OP, Kernel.GATHER_REDUCE, bags=Bags(len(target)))
+    found = find_bags(operation, bag.shape, segment_ids=bag)
     row = row if found.order is None else _core.gather(row, found.order)
     return _check_made(_core.sum_matches(value, key, target, found.starts, row, num_threads))
 
 
+@array_function("a", "b", "rows_of_a", "rows_of_b", op=_OP)
 def dot_rows(
     a: ArrayLike, b: ArrayLike, rows_of_a: ArrayLike, rows_of_b: ArrayLike, *, num_threads: int | None = None
 ) -> np.ndarray:
@@ -106,9 +107,6 @@ def dot_rows(
     >>> dot_rows(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[10.0, 1.0]]), rows_of_a=[1, 0, 1], rows_of_b=[0, 0, 0])
     array([34., 12., 34.])
     """
-    arrays = {"a": a, "b": b, "rows_of_a": rows_of_a, "rows_of_b": rows_of_b}
-    if converted := to_numpy_arguments(_OP, arrays):
-        return converted.to_caller(dot_rows(**converted.values, num_threads=num_threads))  # type: ignore[no-any-return]
     first = _as_rows("a", a)
     second = _as_rows("b", b, a=first)
     row = _as_row_numbers("rows_of_a", rows_of_a, "a", first)

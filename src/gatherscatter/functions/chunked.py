@@ -18,6 +18,7 @@ import numpy as np
 from gatherscatter import _core, errors
 from gatherscatter.arrays import convert
 from gatherscatter.messages.sentences import format_sentence
+from gatherscatter.operation import Form, Operation
 from gatherscatter.system.pieces import pieces
 
 Shape = tuple[int, ...]
@@ -85,46 +86,6 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class IndexRule:
-    """The rule for indices: the name in messages, the array function, the mode, and the meaning of negative indices.
-
-    ``subject`` is the name of the part of messages about the indexed axis.
-    """
-
-    op: str
-    kernel: str
-    mode: str = "raise"
-    negative: bool = True  # whether -1 means the last element
-    subject: str = "axis"
-
-    @property
-    def takes_tuples(self) -> bool:
-        """Whether the last axis of the indices holds index tuples."""
-        return self.kernel.endswith("_nd")
-
-    @property
-    def is_scatter(self) -> bool:
-        return self.kernel.startswith("scatter")
-
-    @property
-    def skips(self) -> bool:
-        """Whether indices out of range are skipped."""
-        return self.mode in ("fill", "drop")
-
-
-@dataclass(frozen=True)
-class Options:
-    """The options of a scatter, named as in the array functions."""
-
-    reduction: str = "none"
-    include_self: bool = True
-    accumulate: str = "step"
-
-    def __str__(self) -> str:
-        return self.reduction + ("" if self.include_self else ", include_self=False")
-
-
-@dataclass(frozen=True)
 class ChunkedMovement:
     """Which axes of chunked data an operator indexes, and which dims of the indices run parallel to them.
 
@@ -133,50 +94,43 @@ class ChunkedMovement:
 
     Attributes
     ----------
-    rule : the rule for indices
-    axis, batch_dims : the attributes, counted from the front
+    operation : the gather or scatter. Its axis and batch_dims count from the front
     shape, chunks : the shape and chunks of data
     axes : the indexed axes
     positions : the shape of the indices, without the dim of index tuples
     """
 
-    rule: IndexRule
-    axis: int
-    batch_dims: int
+    operation: Operation
     shape: Shape
     chunks: Chunks
     axes: tuple[Axis, ...]
     positions: Shape
 
     @classmethod
-    def of(cls, rule: IndexRule, shape: Shape, chunks: Chunks, indices: Shape, axis: int, batch_dims: int) -> Self:
-        """Make the movement of a valid call. ``axis`` and ``batch_dims`` are not negative."""
+    def of(cls, operation: Operation, shape: Shape, chunks: Chunks, indices: Shape) -> Self:
+        """Make the movement of a valid call. Axis and batch_dims are not negative."""
+        form, axis, batch_dims = operation.kernel.form, operation.axis, operation.batch_dims
         batch: list[tuple[int, int | None]] = [(d, d) for d in range(batch_dims)]
         positions = indices
-        if rule.kernel.endswith("_elements"):
+        if form == Form.LANES:
             walks = [(d, None if d == axis else d) for d in range(len(shape))]
-        elif rule.takes_tuples:
+        elif form == Form.TUPLES:
             walks = [*batch, *((batch_dims + j, None) for j in range(indices[-1]))]
             positions = indices[:-1]
         else:
             walks = [*batch, (axis, None)]
         axes = tuple(Axis(d, shape[d], chunks[d], along) for d, along in walks)
-        return cls(rule, axis, batch_dims, shape, chunks, axes, positions)
+        return cls(operation, shape, chunks, axes, positions)
 
     @classmethod
     def check_call(
         cls,
-        rule: IndexRule,
+        operation: Operation,
         dtype: np.dtype[Any],
         shape: Shape,
         chunks: Chunks,
         indices: Any,
         updates: Shape | None,
-        *,
-        axis: int,
-        batch_dims: int,
-        options: Options,
-        num_threads: int | None = None,
     ) -> Self:
         """Raise the errors of a call in memory about types, shapes and attributes; else return the movement.
 
@@ -189,20 +143,14 @@ class ChunkedMovement:
         updates : the shape of updates; None for a gather
         """
         convert.check_call(
-            rule.op,
-            rule.kernel,
+            operation,
             convert.make_placeholder(dtype, shape),
             indices if isinstance(indices, np.ndarray) else convert.make_placeholder(indices.dtype, indices.shape),
             None if updates is None else convert.make_placeholder(dtype, updates),
-            axis=axis,
-            batch_dims=batch_dims,
-            mode=rule.mode,
-            negative=rule.negative,
-            num_threads=num_threads,
-            **vars(options),
         )
-        axis, batch_dims = axis % max(len(shape), 1), batch_dims + (len(indices.shape) if batch_dims < 0 else 0)
-        return cls.of(rule, shape, chunks, indices.shape, axis, batch_dims)
+        axis, batch_dims = operation.axis % max(len(shape), 1), operation.batch_dims
+        batch_dims += len(indices.shape) if batch_dims < 0 else 0
+        return cls.of(operation._replace(axis=axis, batch_dims=batch_dims), shape, chunks, indices.shape)
 
     @property
     def count(self) -> int:
@@ -223,9 +171,10 @@ class ChunkedMovement:
     def slots_axes(self) -> Shape:
         """The axes of the positions in the slots (a gather's output, a scatter's updates)."""
         rank = len(self.positions)
-        if self.rule.takes_tuples or self.rule.kernel.endswith("_elements"):
+        if self.operation.kernel.form != Form.ROWS:
             return tuple(range(rank))
-        return (*range(self.batch_dims), *range(self.axis, self.axis + rank - self.batch_dims))
+        axis, batch_dims = self.operation.axis, self.operation.batch_dims
+        return (*range(batch_dims), *range(axis, axis + rank - batch_dims))
 
     def locate(self, indices: np.ndarray, start: Block) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the flat number of each index tuple's chunk, and the row in the chunk.
@@ -244,7 +193,7 @@ class ChunkedMovement:
                 found = self._resolve(tuples, column, axis)
                 if found is None:
                     return None
-                if self.rule.skips and (found < 0).any():
+                if self.operation.skips and (found < 0).any():
                     bad = found < 0 if bad is None else bad | (found < 0)
                 places, column = found.reshape(shape), column + 1
             else:
@@ -260,12 +209,12 @@ class ChunkedMovement:
         return numbers if bad is None else np.where(bad, -1, numbers), rows
 
     def _resolve(self, tuples: np.ndarray, column: int, axis: Axis) -> np.ndarray | None:
-        mode = "skip" if self.rule.skips else self.rule.mode
-        return _core.resolve_indices(tuples[:, column : column + 1], (axis.size,), mode, self.rule.negative)
+        mode = "skip" if self.operation.skips else self.operation.mode
+        return _core.resolve_indices(tuples[:, column : column + 1], (axis.size,), mode, self.operation.negative)
 
     def check(self, indices: np.ndarray) -> None:
         """Raise `OpIndexError` for indices that are out of range, unless the mode skips them."""
-        if self.rule.skips:
+        if self.operation.skips:
             return
         for window in iterate_windows(self.positions if self.named else (0,)):
             tuples = indices[window].reshape(-1, len(self.named))
@@ -279,26 +228,24 @@ class ChunkedMovement:
 
         ``start`` is the position where that chunk begins in the whole array, and ``chunk`` its numbers.
         """
-        rule = self.rule
+        operation = self.operation
         if start is None or chunk is None:
-            errors.index_fault(
-                rule.op, rule.kernel, self.shape, indices, self.axis, self.batch_dims, rule.negative,
-                only_empty=rule.mode != "raise",
-            )  # fmt: skip
+            errors.index_fault(operation, self.shape, indices, only_empty=operation.mode != "raise")
         tuples = indices.reshape(-1, len(self.named))
         column = next((n for n, axis in enumerate(self.named) if self._resolve(tuples, n, axis) is None), None)
         if column is None:
-            raise errors.make_error("changed_indices", rule.op)
+            raise errors.make_error("changed_indices", operation.op)
         axis = self.named[column]
-        allowed = -axis.size if rule.negative else 0, axis.size - 1
+        allowed = -axis.size if operation.negative else 0, axis.size - 1
         values = tuples[:, column]
+        subject = "table_rows" if operation.bags and operation.bags.embedding_rules else "axis"
         found = np.flatnonzero((values < allowed[0]) | (values > allowed[1]) | (axis.size == 0))
         errors.raise_index_error(
-            rule.op,
+            operation.op,
             "indices",
             indices,
             found * len(self.named) + column,
-            subject=format_sentence("parts", rule.subject, axis=axis.number, size=axis.size),
+            subject=format_sentence("parts", subject, axis=axis.number, size=axis.size),
             axis=axis.number,
             allowed=allowed,
             start=start,

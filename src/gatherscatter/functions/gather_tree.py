@@ -7,13 +7,13 @@ from numpy.typing import ArrayLike
 
 from gatherscatter import _core
 from gatherscatter.arrays import convert
-from gatherscatter.arrays.interop import to_numpy_arguments
-from gatherscatter.errors import make_error, raise_index_error, with_call_errors
+from gatherscatter.arrays.adapters import array_function
+from gatherscatter.errors import make_error, raise_index_error
 from gatherscatter.messages.sentences import format_sentence
 from gatherscatter.system.pieces import convert_dtype, make_contiguous
 
 
-@with_call_errors
+@array_function("step_ids", "parent_ids", "max_seq_len", "end_token")
 def gather_tree(step_ids: ArrayLike, parent_ids: ArrayLike, max_seq_len: ArrayLike, end_token: ArrayLike) -> np.ndarray:
     """Follow the parents of a beam search back from the last step, and write each beam's tokens in order.
 
@@ -49,9 +49,6 @@ def gather_tree(step_ids: ArrayLike, parent_ids: ArrayLike, max_seq_len: ArrayLi
            [6, 5, 6],
            [7, 8, 9]])
     """
-    given = {"step_ids": step_ids, "parent_ids": parent_ids, "max_seq_len": max_seq_len, "end_token": end_token}
-    if converted := to_numpy_arguments("gather_tree", given):
-        return converted.to_caller(gather_tree(**converted.values))  # type: ignore[no-any-return]
     steps = convert.as_array("gather_tree", "step_ids", step_ids)
     _working_type("gather_tree", steps.dtype)
     length, end = (

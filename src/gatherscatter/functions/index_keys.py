@@ -17,6 +17,7 @@ from gatherscatter.errors import (
     OpValueError,
     raise_index_error,
 )
+from gatherscatter.operation import Kernel
 
 Shape = tuple[int, ...]
 
@@ -48,18 +49,13 @@ class Selection:
         return len(self.dims) == 1
 
     @property
-    def gather(self) -> str:
-        """The array function that reads from the result of `of`."""
-        return "gather" if self.takes_one_array else "gather_nd"
-
-    @property
-    def scatter(self) -> str:
-        """The array function that writes to the result of `of`."""
-        return "scatter_update" if self.takes_one_array else "scatter_nd"
+    def gather(self) -> Kernel:
+        """The gather that reads from the result of `of`. Its counterpart writes there."""
+        return Kernel.GATHER if self.takes_one_array else Kernel.GATHER_ND
 
     @property
     def axis(self) -> int:
-        """The axis argument of these functions."""
+        """The axis that the gather indexes."""
         return self.dims[0] if self.takes_one_array else 0
 
     @property

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from inspect import signature
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,15 +18,12 @@ from numpy.typing import ArrayLike
 
 from gatherscatter import _core
 from gatherscatter.arrays import convert, strings
-from gatherscatter.arrays.interop import to_numpy_arguments
+from gatherscatter.arrays.adapters import dispatch
 from gatherscatter.errors import check_effects, keyword_fault, make_choice_error
 from gatherscatter.functions import gather_quantized, gather_reduce
+from gatherscatter.operation import FUNCTIONS, Form, Kernel, make_operation
 
 Shape = tuple[int, ...]
-
-KERNELS = ("gather", "gather_elements", "gather_nd", "scatter_update", "scatter_elements", "scatter_nd")
-_BAGS = "gather_reduce"
-_QUANTIZED = "gather_quantized"
 
 
 @dataclass(frozen=True)
@@ -200,59 +197,44 @@ def plan(
     """
     if callable(function):
         function = getattr(function, "__name__", function)
-    choices = (*KERNELS, _BAGS, _QUANTIZED)
+    choices = tuple(FUNCTIONS)
     if not isinstance(function, str) or function not in choices:
         raise make_choice_error("plan", "function", function, choices)
-    if function == _QUANTIZED and updates is not None:  # the third argument
-        options, updates = {"scales": updates, **options}, None
-    given = options if updates is None else {"updates": updates, **options}
-    known = signature(getattr(_core, function)).parameters
-    for name in given.keys() - known:
+    given = {"data": data, "indices": indices, **options}
+    if updates is not None:  # the third argument
+        third = FUNCTIONS[Kernel(function)].positional[2:]
+        given[third[0].name if third else "updates"] = updates
+    known = [each.name for each in FUNCTIONS[Kernel(function)].parameters]
+    for name in given.keys() - set(known):
         keyword_fault(function, name, known)
-    if function == _BAGS:
-        return _plan_bags(data, indices, **given)
-    if function == _QUANTIZED:
-        return _plan_quantized(data, indices, **given)
-    return _plan_kernel(function, data, indices, **given)
+    names = [each.name for each in FUNCTIONS[Kernel(function)].parameters if each.type in ("array", "out")]
+    arrays = {name: given.pop(name) for name in names if name in given}
+    how = {Kernel.GATHER_REDUCE: _plan_bags, Kernel.GATHER_QUANTIZED: _plan_table}.get(Kernel(function), _plan_kernel)
+    return dispatch("plan", function, arrays, given, partial(how, function))  # type: ignore[no-any-return]
 
 
-def _plan_kernel(
-    function: str,
-    data: ArrayLike,
-    indices: ArrayLike | None,
-    updates: ArrayLike | None = None,
-    *,
-    axis: int = 0,
-    batch_dims: int = 0,
-    reduction: str = "none",
-    include_self: bool = True,
-    accumulate: str = "step",
-    mode: str = "raise",
-    out: Any = None,
-    num_threads: int | None = None,
-) -> CallPlan:
-    check_effects(function, reduction, include_self, accumulate)
-    given: dict[str, Any] = {"data": data, "indices": indices, "updates": updates, "out": out}
-    if converted := to_numpy_arguments(function, given):
-        given = converted.values
-    call = convert.prepare_arguments(function, function, reduction=reduction, **given)
-    numbers, core_reduction = (call.data, call.updates), reduction
+def _plan_kernel(function: str, *, out: Any = None, **given: Any) -> CallPlan:
+    operation = make_operation(function, given)
+    check_effects(function, operation.reduction, operation.include_self, operation.accumulate)
+    arrays: dict[str, Any] = {name: given.get(name) for name in ("data", "indices", "updates")}
+    call = convert.prepare_inputs(operation, **arrays, out=out)
+    data, updates = call.arrays["data"], call.arrays["updates"]
+    numbers, core = call.arrays, operation
     if call.is_text:  # the core works on numbers that represent strings and objects
-        numbers = (
-            np.empty(call.data.shape, np.int64),
-            None if call.updates is None else np.empty(call.updates.shape, np.int64),
-        )
-        core_reduction = "none"
-    facts = _core.describe_call(
-        function, function, numbers[0], call.indices, numbers[1], axis, batch_dims, core_reduction, include_self,
-        accumulate, mode, True, call.out, num_threads,
-    )  # fmt: skip
+        numbers = numbers | {
+            name: None if each is None else np.empty(each.shape, np.int64)
+            for name, each in (("data", data), ("updates", updates))
+        }
+        core = operation._replace(reduction="none")
+    facts = _core.describe(core, numbers, call.out)
     made = _as_movement(facts["plan"])
-    own_bytes = strings.scratch_bytes(call.data, call.updates, math.prod(made.slots), reduction) if call.is_text else 0
+    own_bytes = 0
+    if call.is_text:
+        own_bytes = strings.scratch_bytes(data, updates, math.prod(made.slots), operation.reduction)
     if out is not None and call.out is None:
         facts["made_apart"] = True
-        own_bytes += math.prod(made.slots if call.updates is None else call.data.shape) * call.data.itemsize
-    copies = tuple(name for name in given if name in call.made or facts.get(f"copies_{name}"))
+        own_bytes += math.prod(made.slots if updates is None else data.shape) * data.itemsize
+    copies = tuple(name for name in (*arrays, "out") if name in call.made or facts.get(f"copies_{name}"))
     copied = sum(call.made.values()) + facts["copied_bytes"] + own_bytes
     return CallPlan(
         function,
@@ -264,55 +246,32 @@ def _plan_kernel(
         copies,
         facts["instruction_set"],
         facts["cache_bytes"],
-        _steps(function, made, facts, _copy_steps(copies, _cast_type(given["updates"], call)), call.is_text),
+        _steps(
+            operation.kernel, made, facts, _copy_steps(copies, _cast_type(given.get("updates"), call)), call.is_text
+        ),
     )
 
 
-def _cast_type(updates: Any, call: convert.KernelArguments) -> np.dtype[Any] | None:
+def _cast_type(updates: Any, call: convert.Inputs) -> np.dtype[Any] | None:
     """The type to which the updates are cast. None: they are an array of that type, or no array."""
-    if call.updates is None or call.is_text or not isinstance(updates, np.ndarray):
+    if call.arrays["updates"] is None or call.is_text or not isinstance(updates, np.ndarray):
         return None
     return None if updates.dtype == call.dtype else call.dtype
 
 
-def _plan_bags(
-    data: ArrayLike,
-    indices: ArrayLike | None,
-    *,
-    offsets: ArrayLike | None = None,
-    segment_ids: ArrayLike | None = None,
-    indptr: ArrayLike | None = None,
-    num_segments: int | None = None,
-    weights: ArrayLike | None = None,
-    scales: ArrayLike | None = None,
-    zero_points: ArrayLike | None = None,
-    quantize_axis: int = -1,
-    block_size: int = 128,
-    bits: int = 4,
-    reduction: str = "add",
-    default: ArrayLike = 0,
-    accumulate: str = "step",
-    mode: str = "raise",
-    out: Any = None,
-    num_threads: int | None = None,
-) -> CallPlan:
-    given: dict[str, Any] = {"data": data, "indices": indices, "offsets": offsets, "segment_ids": segment_ids,
-                             "indptr": indptr, "weights": weights, "scales": scales,
-                             "zero_points": zero_points, "out": out}  # fmt: skip
-    if converted := to_numpy_arguments(_BAGS, given):
-        given = converted.values
-    layout = {"quantize_axis": quantize_axis, "block_size": block_size, "bits": bits}
-    call = gather_reduce.prepare_arguments(
-        _BAGS, **given, layout=layout, reduction=reduction, default=default, accumulate=accumulate
-    )
-    facts = call.describe(_BAGS, num_segments, reduction, accumulate, mode, num_threads=num_threads)
+def _plan_bags(function: str, *, out: Any = None, default: Any = 0, **given: Any) -> CallPlan:
+    operation = make_operation(function, given)
+    names = [name for name in FUNCTIONS[operation.kernel].inputs if name != "default"]
+    arrays: dict[str, Any] = {name: given.get(name) for name in names}
+    call = gather_reduce.prepare_inputs(operation, **arrays, default=default, out=out)
+    facts = _core.describe(operation, call.arrays, call.out)
     made = BagRows(facts["bags"], facts["members"], facts["width"])
     copied = sum(call.made.values()) + facts["copied_bytes"]
     if out is not None:
         copied += facts["result_bytes"]
     scratch = copied + facts["scratch_bytes"]
-    copies = tuple(name for name in (*given, "default") if name in call.made or facts.get(f"copies_{name}"))
-    taken = "copied" if scales is None else "computed from the codes of the table"
+    copies = tuple(name for name in (*arrays, "out", "default") if name in call.made or facts.get(f"copies_{name}"))
+    taken = "copied" if arrays["scales"] is None else "computed from the codes of the table"
     reduced = f"a few at a time are {taken} and combined" if facts["gathers_rows"] else "they are reduced in registers"
     steps = [
         f"{made.members} members of {made.count} bags name rows of {made.width} elements",
@@ -333,7 +292,7 @@ def _plan_bags(
         steps.append("threads divide the columns of bags with very many members")
     split = "bags" if facts["threads"] > 1 else "nothing"
     return CallPlan(
-        _BAGS,
+        function,
         made,
         facts["threads"],
         split,
@@ -346,28 +305,17 @@ def _plan_bags(
     )
 
 
-def _plan_quantized(
-    data: ArrayLike,
-    indices: ArrayLike | None,
-    scales: ArrayLike,
-    zero_points: ArrayLike | None = None,
-    *,
-    out: Any = None,
-    **options: Any,
-) -> CallPlan:
-    given: dict[str, Any] = {"data": data, "indices": indices, "scales": scales, "zero_points": zero_points,
-                             "out": out}  # fmt: skip
-    if converted := to_numpy_arguments(_QUANTIZED, given):
-        given = converted.values
-    call = gather_quantized.prepare_arguments(_QUANTIZED, **given)
-    defaults = {"axis": 0, "quantize_axis": -1, "block_size": 128, "bits": 4, "mode": "raise"}
-    facts = call.describe(_QUANTIZED, **defaults | options)
+def _plan_table(function: str, *, out: Any = None, **given: Any) -> CallPlan:
+    operation = make_operation(function, given)
+    arrays: dict[str, Any] = {name: given.get(name) for name in FUNCTIONS[operation.kernel].inputs}
+    call = gather_quantized.prepare_inputs(function, **arrays, out=out)
+    facts = _core.describe(operation, call.arrays, call.out)
     made = TableRows(facts["rows"], facts["width"])
     copied = sum(call.made.values()) + facts["copied_bytes"]
     apart = facts["made_apart"]
     if out is not None and not apart and type(out) is not np.ndarray:
         copied, apart = copied + facts["result_bytes"], True
-    copies = tuple(name for name in given if name in call.made or facts.get(f"copies_{name}"))
+    copies = tuple(name for name in (*arrays, "out") if name in call.made or facts.get(f"copies_{name}"))
     steps = [
         f"{made.count} rows of {made.width} numbers are computed from the codes of the table",
         "the table is not unpacked: each thread computes a few hundred numbers at a time",
@@ -376,7 +324,7 @@ def _plan_quantized(
     ]
     split = "tuples" if facts["threads"] > 1 else "nothing"
     return CallPlan(
-        _QUANTIZED,
+        function,
         made,
         facts["threads"],
         split,
@@ -403,12 +351,12 @@ _APART = "the result is computed in a separate array and then copied to out"
 
 
 def _steps(
-    function: str, made: Rows | Lanes, facts: dict[str, Any], copies: list[str], is_text: bool
+    kernel: Kernel, made: Rows | Lanes, facts: dict[str, Any], copies: list[str], is_text: bool
 ) -> tuple[str, ...]:
     steps = []
     if isinstance(made, Lanes):
         steps.append("each index names the position of one element along the axis")
-    elif function.endswith("_elements"):
+    elif kernel.form == Form.LANES:
         steps.append("the indices are equal in all dims except the axis: one line of them names whole rows")
     else:
         steps.append(f"{made.batch * made.count} index tuples name rows of {made.width} elements")
@@ -426,7 +374,7 @@ def _steps(
     if facts["prefetch"]:
         steps.append("memory is prefetched: the data is larger than a cache")
     if facts["stream"]:
-        written = "the copy of data" if function.startswith("scatter") else "the result"
+        written = "the copy of data" if kernel.is_scatter else "the result"
         steps.append(f"{written} is written past the caches: it is large, and its cache lines need not be loaded first")
     if facts["stream_rows"]:
         steps.append("the rows that are set are written past the caches: they are large, and sampled rows differ")

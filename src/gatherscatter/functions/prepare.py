@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -13,8 +14,8 @@ from numpy.typing import ArrayLike
 
 from gatherscatter import _core
 from gatherscatter.arrays import convert
+from gatherscatter.arrays.adapters import array_function
 from gatherscatter.arrays.convert import is_float
-from gatherscatter.arrays.interop import device_function, to_numpy_arguments
 from gatherscatter.errors import (
     OpTypeError,
     OpValueError,
@@ -23,18 +24,18 @@ from gatherscatter.errors import (
     integer_fault,
     make_error,
     name_memory_error,
-    with_call_errors,
 )
-from gatherscatter.functions.gather_reduce import check_members_shape, prepare_arguments
+from gatherscatter.functions.gather_reduce import check_members_shape, prepare_inputs
 from gatherscatter.functions.group_reductions import StatisticRule, counts_of, read_names, reduce_by_group
 from gatherscatter.functions.inspect import normalise_axis, sizes_of
 from gatherscatter.messages.sentences import format_sentence
+from gatherscatter.operation import Kernel, Operation
 from gatherscatter.system.pieces import convert_dtype, extremes, make_contiguous, pieces
 
 _OP = "prepare"
 
 
-@with_call_errors
+@array_function("indices")
 def prepare(indices: ArrayLike, shape: int | Sequence[int], *, axis: int | None = None) -> Prepared:
     """Check indices once, for repeated gathers and scatters with arrays of one shape.
 
@@ -74,8 +75,6 @@ def prepare(indices: ArrayLike, shape: int | Sequence[int], *, axis: int | None 
     >>> source.sum(target.gather(np.ones((3, 1)))).ravel()      # the gradient, back to the nodes
     array([1., 1., 2.])
     """
-    if on_device := device_function(_OP, {"indices": indices}, "prepare on device"):
-        return on_device(indices, shape, axis)  # type: ignore[no-any-return]
     return prepare_indices(_OP, indices, shape, axis)
 
 
@@ -90,18 +89,18 @@ def prepare_indices(op: str, indices: ArrayLike, shape: int | Sequence[int], axi
             if array.ndim == 2 and array.shape[0] == len(sizes):
                 text += format_sentence("parts", "transposed")
             raise OpValueError(text, op=op, input="indices")
-        first, dims, kernel = 0, sizes[: array.shape[-1]], "gather_nd"
+        first, dims, kernel = 0, sizes[: array.shape[-1]], Kernel.GATHER_ND
     else:
         first = normalise_axis(op, axis or 0, sizes)
-        dims, kernel = (sizes[first],), "gather"
+        dims, kernel = (sizes[first],), Kernel.GATHER
     if math.prod(dims) >= 2**63:
         text = f"{op}: shape {sizes} has more elements than can be counted in 64 bits"
         raise OpValueError(text, op=op, input="shape")
-    tuples = array if kernel == "gather_nd" else array[..., np.newaxis]
+    tuples = array[..., np.newaxis] if is_single else array
     rows = _core.resolve_indices(tuples, dims, "raise", True)
     if rows is None:
         probe = np.broadcast_to(np.uint8(0), (1,) * first + (dims or (1,)))  # no memory
-        convert.execute(op, kernel, probe, array, axis=first)  # says which index is out of range
+        convert.execute(Operation(op, kernel, first), probe, array)  # raises the error about the index
         raise make_error("changed_indices", op)
     rows.flags.writeable = False
     return Prepared(first, dims, rows)
@@ -164,7 +163,7 @@ class Prepared:
         """The largest number of indices that name one place."""
         return extremes(self.counts.reshape(-1))[1] if self.size else 0
 
-    @partial(with_call_errors, op="Prepared.gather")
+    @array_function("data", "out", op="Prepared.gather")
     def gather(self, data: ArrayLike, *, out: np.ndarray | None = None, num_threads: int | None = None) -> np.ndarray:
         """Take the rows of ``data`` that the indices name. This is the backward pass of `sum`.
 
@@ -182,20 +181,13 @@ class Prepared:
         ValueError, TypeError
             A shape or type is not valid.
         """
-        if out is None and _is_plain(data) and data.shape[self.axis : self.axis + 1] == self.dims:
-            return _core.apply(  # a short way to the core
-                _OP, "gather", data, self.rows, None, self.axis, 0, "none", True, "step", "clip", True, None,
-                num_threads,
-            )  # fmt: skip
-        if type(data) is not np.ndarray and (converted := to_numpy_arguments(_OP, {"data": data, "out": out})):
-            return converted.to_caller(self.gather(**converted.values, num_threads=num_threads))  # type: ignore[no-any-return]
-        flat = self._merge_indexed_axes("data", data)
         # The indices are in range. In mode "clip" the kernel does not check them again.
-        return convert.execute(
-            _OP, "gather", flat, self.rows, axis=self.axis, mode="clip", out=out, num_threads=num_threads
-        )
+        operation = Operation(_OP, Kernel.GATHER, self.axis, mode="clip", num_threads=num_threads)
+        if out is None and _is_plain(data) and data.shape[self.axis : self.axis + 1] == self.dims:
+            return _core.run(operation, {"data": data, "indices": self.rows})  # a short way to the core
+        return convert.execute(operation, self._merge_indexed_axes("data", data), self.rows, out=out)
 
-    @partial(with_call_errors, op="Prepared.scatter")
+    @array_function("data", "updates", op="Prepared.scatter")
     def scatter(
         self,
         data: ArrayLike,
@@ -224,18 +216,6 @@ class Prepared:
         ValueError, TypeError
             A shape or type is not valid.
         """
-        if not type(data) is type(updates) is np.ndarray and (
-            converted := to_numpy_arguments(_OP, {"data": data, "updates": updates})
-        ):
-            return converted.to_caller(  # type: ignore[no-any-return]
-                self.scatter(
-                    **converted.values,
-                    reduction=reduction,
-                    include_self=include_self,
-                    accumulate=accumulate,
-                    num_threads=num_threads,
-                )
-            )
         check_effects(_OP, reduction, include_self, accumulate)
         array = convert.as_array(_OP, "data", data)
         flat, new = self._merge_indexed_axes("data", array), convert.cast(_OP, "updates", updates, "data", array)
@@ -243,21 +223,11 @@ class Prepared:
         if accumulate == "step" and self._is_grouped(new, reduction) and new.shape == self.rows.shape + flat.shape[1:]:
             result = self._combine(flat, new, reduction, include_self, num_threads)
         if result is NotImplemented:
-            options: dict[str, Any] = {"reduction": reduction, "include_self": include_self, "accumulate": accumulate}
-            result = convert.execute(
-                _OP,
-                "scatter_update",
-                flat,
-                self.rows,
-                new,
-                axis=self.axis,
-                mode="clip",
-                num_threads=num_threads,
-                **options,
-            )
+            operation = self._scatter_operation(reduction, accumulate, num_threads)._replace(include_self=include_self)
+            result = convert.execute(operation, flat, self.rows, new)
         return np.asarray(result).reshape(array.shape)
 
-    @partial(with_call_errors, op="Prepared.sum")
+    @array_function("updates", op="Prepared.sum")
     def sum(self, updates: ArrayLike, *, accumulate: str = "step", num_threads: int | None = None) -> np.ndarray:
         """Add up the updates for each place. This is the backward pass of `gather`.
 
@@ -271,30 +241,22 @@ class Prepared:
         array of updates' type, shape ``updates.shape[:axis] + dims + ...``
             It is the result of a `scatter` that adds to zeros.
         """
-        if type(updates) is not np.ndarray and (converted := to_numpy_arguments(_OP, {"updates": updates})):
-            summed = self.sum(**converted.values, accumulate=accumulate, num_threads=num_threads)
-            return converted.to_caller(summed)  # type: ignore[no-any-return]
         new = self._check_updates(updates)
         before, after = new.shape[: self.axis], new.shape[self.axis + self.rows.ndim :]
         result: Any = NotImplemented
         if accumulate == "step" and self._is_grouped(new, "add"):
             result = self._combine(None, new, "add", True, num_threads)
+        operation = self._scatter_operation("add", accumulate, num_threads)
         if result is NotImplemented and _is_plain(new):
             zeros = np.zeros((*before, self.size, *after), new.dtype)
-            result = _core.apply(
-                _OP, "scatter_update", zeros, self.rows, new, self.axis, 0, "add", True, accumulate, "clip", True,
-                None, num_threads,
-            )  # fmt: skip
+            result = _core.run(operation, {"data": zeros, "indices": self.rows, "updates": new})
         elif result is NotImplemented:
             nothing = np.zeros((), new.dtype) if new.dtype != object else np.array("", object)  # objects are text
             zeros = np.broadcast_to(nothing, (*before, self.size, *after))  # no memory
-            result = convert.execute(
-                _OP, "scatter_update", zeros, self.rows, new, axis=self.axis, reduction="add", mode="clip",
-                accumulate=accumulate, num_threads=num_threads,
-            )  # fmt: skip
+            result = convert.execute(operation, zeros, self.rows, new)
         return result if len(self.dims) == 1 else np.asarray(result).reshape(before + self.dims + after)
 
-    @partial(with_call_errors, op="Prepared.reduce")
+    @array_function("updates", op="Prepared.reduce")
     def reduce(
         self,
         updates: ArrayLike,
@@ -349,11 +311,6 @@ class Prepared:
         >>> values - groups.gather(mean)
         array([ 0. , -1.5,  1.5])
         """
-        if type(updates) is not np.ndarray and (converted := to_numpy_arguments(_OP, {"updates": updates})):
-            results = self.reduce(
-                **converted.values, reductions=reductions, skipna=skipna, ddof=ddof, num_threads=num_threads
-            )
-            return tuple(map(converted.to_caller, results))
         given: Any = reductions if isinstance(reductions, list | tuple) else (reductions,)
         names = read_names(_OP, given)
         if not isinstance(skipna, bool | np.bool):
@@ -382,7 +339,7 @@ class Prepared:
             for name in names
         )
 
-    @partial(with_call_errors, op="Prepared.propagate")
+    @array_function("data", "weights", op="Prepared.propagate")
     def propagate(
         self,
         data: ArrayLike,
@@ -434,27 +391,28 @@ class Prepared:
         factors: Any = weights
         if _is_plain(weights) and weights.shape == self.rows.shape:
             factors = _core.gather(weights.reshape(-1), order)
-        if type(data) is np.ndarray and data.shape[:1] == (source,) and (weights is None or factors is not weights):
-            # a short way to the core
-            made = _core.apply_bags(
-                _OP, data, rows, None, None, starts, None, factors, None, reduction, default, accumulate, "raise",
-                True, False, None, num_threads,
-            )  # fmt: skip
-            if made is not NotImplemented:
-                return made  # type: ignore[no-any-return]
-        if converted := to_numpy_arguments(_OP, {"data": data, "weights": weights}):
-            options: dict[str, Any] = {"reduction": reduction, "transpose": transpose, "default": default,
-                                       "accumulate": accumulate, "num_threads": num_threads}  # fmt: skip
-            return converted.to_caller(self.propagate(**converted.values, **options))  # type: ignore[no-any-return]
-        call = prepare_arguments(
-            _OP, data, rows, indptr=starts, weights=weights, reduction=reduction, default=default, accumulate=accumulate
+        operation = Operation(
+            _OP, Kernel.GATHER_REDUCE, reduction=reduction, accumulate=accumulate, num_threads=num_threads
         )
-        if len(call.data) != source:
-            raise make_error("propagate_rows", _OP, rows=source, shape=call.data.shape)
-        if call.weights is not None:
-            check_members_shape(_OP, "weights", call.weights.shape, self.rows.shape)
-            call = call._replace(weights=_core.gather(make_contiguous(call.weights).reshape(-1), order))
-        return call.run(_OP, None, reduction, accumulate, "raise", num_threads=num_threads)
+        if type(data) is np.ndarray and data.shape[:1] == (source,) and (weights is None or factors is not weights):
+            inputs = {"data": data, "indices": rows, "indptr": starts, "weights": factors, "default": default}
+            with suppress(TypeError):  # a short way to the core, which may not accept the arrays
+                return _core.run(operation, inputs)
+        call = prepare_inputs(operation, data, rows, indptr=starts, weights=weights, default=default)
+        table, factors = call.arrays["data"], call.arrays["weights"]
+        if len(table) != source:
+            raise make_error("propagate_rows", _OP, rows=source, shape=table.shape)
+        if factors is not None:
+            check_members_shape(_OP, "weights", factors.shape, self.rows.shape)
+            call.arrays["weights"] = _core.gather(make_contiguous(factors).reshape(-1), order)
+        return call.run(operation)
+
+    def _scatter_operation(self, reduction: str, accumulate: str, num_threads: int | None) -> Operation:
+        """The scatter to the places. The indices are in range, so mode "clip" does not check them again."""
+        return Operation(
+            _OP, Kernel.SCATTER_UPDATE, self.axis, mode="clip", reduction=reduction, accumulate=accumulate,
+            num_threads=num_threads,
+        )  # fmt: skip
 
     @cached_property
     def _neighbours(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gatherscatter import _core
 from gatherscatter.arrays import convert
-from gatherscatter.arrays.interop import device_function, lazy_function, to_numpy_arguments
-from gatherscatter.errors import integer_fault, make_choice_error, make_error, raise_index_error, with_call_errors
+from gatherscatter.arrays.adapters import array_function
+from gatherscatter.errors import integer_fault, make_choice_error, make_error, raise_index_error
 from gatherscatter.messages.sentences import format_sentence
+from gatherscatter.operation import Kernel, Operation
 
 
-@with_call_errors
+@array_function("past_cache", "update", "write_indices", "out")
 def tensor_scatter(
     past_cache: ArrayLike,
     update: ArrayLike,
@@ -66,9 +65,6 @@ def tensor_scatter(
     """
     if mode not in ("linear", "circular"):
         raise make_choice_error("tensor_scatter", "mode", mode, ("linear", "circular"))
-    arrays: dict[str, Any] = {"past_cache": past_cache, "update": update, "write_indices": write_indices}
-    if lazy := lazy_function("tensor_scatter", arrays):
-        return lazy(**arrays, axis=axis, mode=mode, out=out, num_threads=num_threads)  # type: ignore[no-any-return]
     return run(
         "tensor_scatter", past_cache, update, write_indices, axis=axis, mode=mode, out=out, num_threads=num_threads
     )
@@ -85,18 +81,12 @@ def run(
     out: np.ndarray | None = None,
     num_threads: int | None = None,
 ) -> np.ndarray:
-    """`tensor_scatter` under the name ``op``."""
+    """`tensor_scatter` under the name ``op``, on NumPy's arrays and values without an adapter."""
+    operation = Operation(op, Kernel.SCATTER_UPDATE, axis, 1, negative=False, num_threads=num_threads)
     if mode == "linear" and type(write_indices) is type(past_cache) is type(update) is np.ndarray:
-        done = _try_single_position(op, past_cache, update, write_indices, axis, out, num_threads)
+        done = _try_single_position(operation, past_cache, update, write_indices, out)
         if done is not None:
             return done
-    given = {"past_cache": past_cache, "update": update, "write_indices": write_indices, "out": out}
-    if on_device := device_function(op, given):
-        options = {"axis": axis, "mode": mode, "num_threads": num_threads}
-        return on_device(op, given | options)  # type: ignore[no-any-return]
-    if converted := to_numpy_arguments(op, given):
-        result = run(op, **converted.values, axis=axis, mode=mode, num_threads=num_threads)
-        return converted.to_caller(result)  # type: ignore[no-any-return]
     past = convert.as_array(op, "past_cache", past_cache)
     new = convert.cast(op, "update", update, "past_cache", past)
     window = None
@@ -105,35 +95,24 @@ def run(
     axis = normalise_cache_axis(op, axis, past.ndim)
     check_shapes(op, past.shape, new.shape, axis, None if window is None else window.shape)
     positions = positions_of(op, window, past.shape[0], past.shape[axis], new.shape[axis], mode)
-    return convert.execute(
-        op, "scatter_update", past, positions, new, axis=axis, batch_dims=1, out=out, num_threads=num_threads
-    )
+    return convert.execute(operation._replace(axis=axis), past, positions, new, out)
 
 
 def _try_single_position(
-    op: str,
-    past: np.ndarray,
-    new: np.ndarray,
-    window: np.ndarray,
-    axis: int,
-    out: np.ndarray | None,
-    num_threads: int | None,
+    operation: Operation, past: np.ndarray, new: np.ndarray, window: np.ndarray, out: np.ndarray | None
 ) -> np.ndarray | None:
     """Run the step of a decoder, with one position for each batch entry. The core checks the positions.
 
     This saves microseconds in every step. The result is None for other calls, and if anything is wrong. The caller then
     goes on with the general code, which raises the error.
     """
-    shape, rank = past.shape, past.ndim
+    shape, rank, axis = past.shape, past.ndim, operation.axis
     if rank < 2 or type(axis) is not int or not -rank <= axis < rank or axis % rank == 0 or shape[axis] == 0:
         return None
     if new.shape != (*shape[: axis % rank], 1, *shape[axis % rank + 1 :]) or window.shape != shape[:1]:
         return None
     try:
-        return _core.apply(
-            op, "scatter_update", past, window.reshape(-1, 1), new, axis, 1, "none", True, "step", "raise", False, out,
-            num_threads,
-        )  # fmt: skip
+        return _core.run(operation, {"data": past, "indices": window.reshape(-1, 1), "updates": new}, out)
     except (IndexError, TypeError, ValueError):
         return None
 

@@ -13,7 +13,7 @@ from gatherscatter.system.lazy_modules import attach
 with require("jax", text="gatherscatter.jax needs JAX", install="gatherscatter[jax]"):
     import jax as _jax  # noqa: F401
 
-from gatherscatter.jax.functions import (
+from gatherscatter.jax.array_functions import (
     gather,
     gather_elements,
     gather_nd,

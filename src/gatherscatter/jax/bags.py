@@ -6,7 +6,7 @@ Compiled programs call back into Python.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import jax
@@ -14,12 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.custom_batching import custom_vmap
 
-from gatherscatter import _core
-from gatherscatter.arrays import interop
+from gatherscatter.arrays.jax_arrays import JAX
 from gatherscatter.errors import OpIndexError, integer_fault, make_error
-from gatherscatter.functions import bag_gradients
+from gatherscatter.functions import bag_gradients, gather_reduce
 from gatherscatter.jax import ffi
 from gatherscatter.jax.calls import Shape, call_back, is_traced, run_immediately, varying_like
+from gatherscatter.operation import Bags, Kernel, Operation
 from gatherscatter.system.pieces import extremes
 
 OP = "gather_reduce"
@@ -37,16 +37,19 @@ class BagCall(Protocol):
 
 @dataclass(frozen=True)
 class BagReduction:
-    """The arguments of `gatherscatter.gather_reduce` that are not arrays."""
+    """Gathers the rows of bags and reduces them."""
 
-    num_segments: int | None = None
-    reduction: str = "add"
-    accumulate: str = "step"
-    mode: str = "raise"
-    num_threads: int | None = None
+    operation: Operation
 
-    def on_numpy(self, **arrays: Any) -> np.ndarray:
-        return _core.gather_reduce(**arrays, **vars(self))
+    @property
+    def num_segments(self) -> int | None:
+        return self.operation.bags.num_segments if self.operation.bags else None
+
+    def with_segments(self, num_segments: int | None) -> BagReduction:
+        return BagReduction(self.operation._replace(bags=Bags(num_segments)))
+
+    def on_numpy(self, default: Any = 0, **arrays: Any) -> np.ndarray:
+        return gather_reduce.run(self.operation, arrays, default=default)
 
     def result(self, arrays: Arrays) -> Any:
         data = arrays["data"]
@@ -67,14 +70,15 @@ class BagReduction:
         target: Any = jax.ffi.ffi_call(ffi.BAG_TARGET, self.result(arrays))
         return target(
             *arrays.values(),
-            op=OP,
             inputs=",".join(arrays),
             num_segments=np.int64(-1 if self.num_segments is None else self.num_segments),
-            reduction=self.reduction,
-            accumulate=self.accumulate,
-            mode="skip" if self.mode == "fill" else self.mode,
-            num_threads=np.int64(self.num_threads or 0),
+            **ffi.attributes(self.operation),
         )
+
+
+def reduce_members(**fields: Any) -> BagReduction:
+    """Return a reduction of bags with these fields of an `Operation`. By default, it adds up."""
+    return BagReduction(Operation(OP, Kernel.GATHER_REDUCE, **{"reduction": "add"} | fields))
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,8 @@ class MemberNumbering:
 
     def on_numpy(self, **bags: Any) -> np.ndarray:
         ones = np.ones(self.members, np.int64)
-        counts = _core.gather_reduce(ones, num_segments=self.num_segments, **bags)  # checks the bags
+        reduction = reduce_members(bags=Bags(self.num_segments))
+        counts = reduction.on_numpy(data=ones, **bags)  # checks the bags
         if "segment_ids" in bags:
             return np.asarray(bags["segment_ids"])
         return np.repeat(np.arange(len(counts), dtype=self.result(bags).dtype), counts)
@@ -197,10 +202,10 @@ def normalise(call: BagReduction, arrays: Arrays) -> BagReduction:
     if ids is not None and call.num_segments is None:
         if is_traced(ids):
             raise make_error("num_segments_needed", OP)
-        line = (interop.JAX.take(OP, "segment_ids", ids) if isinstance(ids, jax.Array) else ids).reshape(-1)
-        call = replace(call, num_segments=max(extremes(line)[1] + 1, 0) if line.size else 0)
+        line = (JAX.take(OP, "segment_ids", ids) if isinstance(ids, jax.Array) else ids).reshape(-1)
+        call = call.with_segments(max(extremes(line)[1] + 1, 0) if line.size else 0)
     _check(call, arrays)
-    return replace(call, num_segments=None if call.num_segments is None else int(call.num_segments))
+    return call.with_segments(None if call.num_segments is None else int(call.num_segments))
 
 
 def _check(call: BagReduction, arrays: Arrays) -> None:
@@ -208,7 +213,7 @@ def _check(call: BagReduction, arrays: Arrays) -> None:
     data, default = arrays["data"], {name: array for name, array in arrays.items() if name == "default"}
     rows = np.empty((0, *data.shape[1:]) if data.shape else (), data.dtype)
     none = np.empty((0, 1), np.int32)
-    replace(call, num_segments=None).on_numpy(data=rows, indices=none, **_zeros(default))
+    call.with_segments(None).on_numpy(data=rows, indices=none, **_zeros(default))
     bags = {name: array for name, array in arrays.items() if name not in ("data", "default")}
     values = _zeros(bags)
     if "indptr" in values and values["indptr"].shape[:1] > (0,):

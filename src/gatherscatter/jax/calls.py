@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -13,56 +12,34 @@ import jax.numpy as jnp
 import numpy as np
 
 from gatherscatter import _core, errors
-from gatherscatter.arrays import interop
+from gatherscatter.arrays.jax_arrays import JAX
 from gatherscatter.errors import OpTypeError
 from gatherscatter.jax import ffi
+from gatherscatter.operation import Form, Operation
 
 Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class TracedCall:
-    """The static values of a call, without its arrays. JAX uses them as a key to find compiled programs."""
+class MoveCall:
+    """A gather or scatter as a function of NumPy arrays. It is static: JAX uses it as a key of compiled programs."""
 
-    kernel: str
-    axis: int = 0
-    batch_dims: int = 0
-    reduction: str = "none"
-    include_self: bool = True
-    accumulate: str = "step"
-    mode: str = "raise"
-    num_threads: int | None = None
-    of: str = ""
-
-    @property
-    def op(self) -> str:
-        """The name in messages: the function itself, or the function whose gradient this call computes."""
-        return self.of or self.kernel
-
-    @property
-    def by_tuples(self) -> bool:
-        return self.kernel.endswith("_nd")
-
-    @property
-    def by_elements(self) -> bool:
-        return self.kernel.endswith("_elements")
+    operation: Operation
 
     def on_numpy(self, data: np.ndarray, indices: np.ndarray, updates: np.ndarray | None = None) -> np.ndarray:
-        return _core.apply(
-            self.op, self.kernel, data, indices, updates, self.axis, self.batch_dims, self.reduction,
-            self.include_self, self.accumulate, self.mode, True, None, self.num_threads,
-        )  # fmt: skip
+        return _core.run(self.operation, {"data": data, "indices": indices, "updates": updates})
 
-    def slots(self, data: Shape, indices: Shape, updates: Shape | None = None) -> Shape:
-        """Return the shape of a gather's result or a scatter's updates. Raise the ValueError of the array function."""
-        shape_fault = partial(errors.shape_fault, self.op, self.kernel)
-        try:
-            slots: Shape = _core.plan(self.kernel, data, indices, self.axis, self.batch_dims)["slots"]
-        except ValueError as fault:
-            shape_fault(str(fault), data, indices, updates, None, (), self.axis, self.batch_dims)
-        if updates is not None and updates != slots:
-            shape_fault("updates_shape", data, indices, updates, None, slots, self.axis, self.batch_dims)
-        return slots
+
+def find_slots(operation: Operation, data: Shape, indices: Shape, updates: Shape | None = None) -> Shape:
+    """Return the shape of a gather's result or a scatter's updates. Raise the ValueError of the array function."""
+    shapes = errors.Shapes(data, indices, updates)
+    try:
+        slots: Shape = _core.plan(operation.kernel, data, indices, operation.axis, operation.batch_dims)["slots"]
+    except ValueError as fault:
+        errors.shape_fault(operation, str(fault), shapes)
+    if updates is not None and updates != slots:
+        errors.shape_fault(operation, "updates_shape", shapes._replace(slots=slots))
+    return slots
 
 
 def is_traced(*arrays: Any) -> bool:
@@ -70,66 +47,62 @@ def is_traced(*arrays: Any) -> bool:
     return any(isinstance(array, jax.core.Tracer) for array in arrays)
 
 
-def normalise_call(call: TracedCall, data: Any, indices: Any, updates: Any = None) -> TracedCall:
-    """Return the call with axis and batch dims counted from the front. Raise the errors of the array function."""
-    call = replace(call, axis=_integer(call, "axis"), batch_dims=_integer(call, "batch_dims"))
-    check_types(call, data.dtype)
-    call.slots(data.shape, indices.shape, None if updates is None else updates.shape)
-    return replace(
-        call,
-        axis=call.axis + (len(data.shape) if call.axis < 0 else 0),
-        batch_dims=call.batch_dims + (len(indices.shape) if call.batch_dims < 0 else 0),
-        include_self=bool(call.include_self),
-        num_threads=None if call.num_threads is None else int(call.num_threads),
+def normalise_call(operation: Operation, data: Any, indices: Any, updates: Any = None) -> Operation:
+    """Return the operation with axis and batch dims counted from the front. Raise the errors of the array function."""
+    axis, batch_dims = (_as_integer(operation, name) for name in ("axis", "batch_dims"))
+    operation = operation._replace(axis=axis, batch_dims=batch_dims)
+    check_types(operation, data.dtype)
+    find_slots(operation, data.shape, indices.shape, None if updates is None else updates.shape)
+    return operation._replace(
+        axis=axis + (len(data.shape) if axis < 0 else 0),
+        batch_dims=batch_dims + (len(indices.shape) if batch_dims < 0 else 0),
+        include_self=bool(operation.include_self),
+        num_threads=None if operation.num_threads is None else int(operation.num_threads),
     )
 
 
-def _integer(call: TracedCall, name: str) -> int:
+def _as_integer(operation: Operation, name: str) -> int:
     try:
-        return operator.index(getattr(call, name))
+        return operator.index(getattr(operation, name))
     except TypeError:
-        errors.integer_fault(call.op, name, getattr(call, name))
+        errors.integer_fault(operation.op, name, getattr(operation, name))
 
 
-def check_types(call: TracedCall, dtype: Any) -> None:
+def check_types(operation: Operation, dtype: Any) -> None:
     """Check that the call exists for the type of data, by calling the core with empty arrays."""
     if jnp.issubdtype(dtype, jax.dtypes.extended) or dtype.name.endswith(("int2", "int4", "e2m1fn")):
-        text = f"{call.op}: data of type {dtype} can't be used in traced programs; convert it first"
-        raise OpTypeError(text, op=call.op, input="data")
-    data, indices = np.empty(0, dtype), np.empty((0, 1) if call.by_tuples else 0, np.int32)
-    updates = data if call.kernel.startswith("scatter") else None
-    replace(call, axis=0, batch_dims=0).on_numpy(data, indices, updates)
+        text = f"{operation.op}: data of type {dtype} can't be used in traced programs; convert it first"
+        raise OpTypeError(text, op=operation.op, input="data")
+    data = np.empty(0, dtype)
+    indices = np.empty((0, 1) if operation.kernel.form == Form.TUPLES else 0, np.int32)
+    updates = data if operation.kernel.is_scatter else None
+    MoveCall(operation._replace(axis=0, batch_dims=0)).on_numpy(data, indices, updates)
 
 
-def execute(call: TracedCall, data: Any, indices: Any, *updates: Any) -> Any:
+def execute(operation: Operation, data: Any, indices: Any, *updates: Any) -> Any:
     """Return the result, or its tracer in a program that is being traced. It has no gradients and no batching rule."""
     arrays = (data, indices, *updates)
     if not is_traced(*arrays):
-        return run_immediately(call.op, call.on_numpy, _name_inputs(arrays))
-    check_types(call, data.dtype)
-    slots = call.slots(*(array.shape for array in arrays))
-    traced = jax.ShapeDtypeStruct(data.shape if updates else slots, data.dtype)  # type: ignore[no-untyped-call]
+        return run_immediately(operation.op, MoveCall(operation).on_numpy, _name_inputs(arrays))
+    check_types(operation, data.dtype)
+    slots = find_slots(operation, *(array.shape for array in arrays))
+    result = jax.ShapeDtypeStruct(data.shape if updates else slots, data.dtype)  # type: ignore[no-untyped-call]
     if ffi.is_available():
-        return varying_like(arrays, _by_ffi(call, traced, arrays))
-    return call_back(call, traced, _name_inputs(arrays))
+        return varying_like(arrays, _by_ffi(operation, result, arrays))
+    return call_back(MoveCall(operation), result, _name_inputs(arrays))
 
 
-def _by_ffi(call: TracedCall, result: Any, arrays: tuple[Any, ...]) -> Any:
-    skips = call.mode in ("fill", "drop")
+def _by_ffi(operation: Operation, result: Any, arrays: tuple[Any, ...]) -> Any:
     # A scatter writes to the memory of data. XLA copies it first, unless data is not used any more.
     aliases = {0: 0} if len(arrays) == 3 else None
     target: Any = jax.ffi.ffi_call(ffi.TARGET, result, input_output_aliases=aliases)
     return target(
         *arrays,
-        op=call.op,
-        kernel=call.kernel,
-        axis=np.int64(call.axis),
-        batch_dims=np.int64(call.batch_dims),
-        reduction=call.reduction,
-        include_self=call.include_self,
-        accumulate=call.accumulate,
-        mode="skip" if skips else call.mode,
-        num_threads=np.int64(call.num_threads or 0),
+        kernel=str(operation.kernel),
+        axis=np.int64(operation.axis),
+        batch_dims=np.int64(operation.batch_dims),
+        include_self=operation.include_self,
+        **ffi.attributes(operation),
     )
 
 
@@ -153,12 +126,10 @@ def _name_inputs(arrays: tuple[Any, ...]) -> dict[str, Any]:
 def run_immediately(op: str, on_numpy: Callable[..., np.ndarray], arrays: dict[str, Any]) -> jax.Array:
     """Return the result of a function that takes NumPy arrays by name."""
     plain = {
-        name: interop.JAX.take(op, name, array) if isinstance(array, jax.Array) else np.asarray(array)
+        name: JAX.take(op, name, array) if isinstance(array, jax.Array) else np.asarray(array)
         for name, array in arrays.items()
     }
-    result = on_numpy(**plain)
-    # device_put takes over the memory without a copy. For small arrays a copy is faster.
-    return jax.device_put(result) if result.nbytes > 1 << 16 else jnp.asarray(result)
+    return JAX.give(on_numpy(**plain))  # type: ignore[no-any-return]
 
 
 def call_back(call: Any, result: Any, arrays: dict[str, Any]) -> Any:

@@ -6,10 +6,13 @@ import ctypes
 import os
 import warnings
 from functools import cache
+from typing import Any
 
 import jax
+import numpy as np
 
 from gatherscatter import _core
+from gatherscatter.operation import Operation
 
 TARGET, BAG_TARGET = "gatherscatter", "gatherscatter_bags"
 """The targets: gathers and scatters, and gather_reduce."""
@@ -28,6 +31,17 @@ def is_available() -> bool:
             stacklevel=2,
         )
     return not fault
+
+
+def attributes(operation: Operation) -> dict[str, Any]:
+    """Return the attributes that both targets have."""
+    return {
+        "op": operation.op,
+        "reduction": operation.reduction,
+        "accumulate": operation.accumulate,
+        "mode": "skip" if operation.skips else operation.mode,
+        "num_threads": np.int64(operation.num_threads or 0),
+    }
 
 
 def _register() -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -20,35 +20,24 @@ import numpy as np
 from gatherscatter.jax import bags
 from gatherscatter.jax.bags import BagReduction, MatchSum, MemberNumbering, RowDots
 from gatherscatter.jax.batching import run
-from gatherscatter.jax.calls import Shape, TracedCall
-
-_PAIRS = (("gather", "scatter_update"), ("gather_elements", "scatter_elements"), ("gather_nd", "scatter_nd"))
-_REVERSE_KERNELS = {**dict(_PAIRS), **{scatter: gather for gather, scatter in _PAIRS}}
-_REVERSE_MODES = {"fill": "drop", "drop": "fill"}
-
-
-def reverse_call(call: TracedCall, reduction: str = "none", accumulate: str = "step") -> TracedCall:
-    """Return the scatter that writes where a gather reads, or the gather that reads where a scatter writes."""
-    mode = _REVERSE_MODES.get(call.mode, call.mode)
-    kernel = _REVERSE_KERNELS[call.kernel]
-    return replace(call, kernel=kernel, reduction=reduction, accumulate=accumulate, mode=mode, of=call.op)
-
+from gatherscatter.jax.calls import Shape, find_slots
+from gatherscatter.operation import Bags, Form, Kernel, Operation
 
 # --------------------------------------------------------------------------------------------------------- gathers
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1))
-def gather(call: TracedCall, shape: Shape, data: Any, indices: Any) -> Any:
+def gather(call: Operation, shape: Shape, data: Any, indices: Any) -> Any:
     """Gather from data of this shape."""
     return run(call, data, indices)
 
 
-def _gather_forward(call: TracedCall, shape: Shape, data: Any, indices: Any) -> tuple[Any, Any]:
+def _gather_forward(call: Operation, shape: Shape, data: Any, indices: Any) -> tuple[Any, Any]:
     return gather(call, shape, data, indices), indices
 
 
-def _gather_backward(call: TracedCall, shape: Shape, indices: Any, cotangent: Any) -> tuple[Any, None]:
-    call = reverse_call(call, "add", _choose_accumulate(cotangent))
+def _gather_backward(call: Operation, shape: Shape, indices: Any, cotangent: Any) -> tuple[Any, None]:
+    call = call.make_counterpart(reduction="add", accumulate=_choose_accumulate(cotangent))
     return scatter(call, jnp.zeros(shape, cotangent.dtype), indices, cotangent), None
 
 
@@ -63,17 +52,17 @@ gather.defvjp(_gather_forward, _gather_backward)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
-def scatter(call: TracedCall, data: Any, indices: Any, updates: Any) -> Any:
+def scatter(call: Operation, data: Any, indices: Any, updates: Any) -> Any:
     """Scatter updates into data."""
     return run(call, data, indices, updates)
 
 
-def _scatter_forward(call: TracedCall, data: Any, indices: Any, updates: Any) -> tuple[Any, Any]:
+def _scatter_forward(call: Operation, data: Any, indices: Any, updates: Any) -> tuple[Any, Any]:
     result = scatter(call, data, indices, updates)
     return result, (indices, (data, updates, result) if call.reduction in ("mul", "min", "max") else ())
 
 
-def _scatter_backward(call: TracedCall, saved: Any, cotangent: Any) -> tuple[Any, None, Any]:
+def _scatter_backward(call: Operation, saved: Any, cotangent: Any) -> tuple[Any, None, Any]:
     indices, values = saved
     places = _Places(call, indices, cotangent.shape)
     of_data, of_updates = _RULES[call.reduction](places, cotangent, *values)
@@ -89,16 +78,16 @@ scatter.defvjp(_scatter_forward, _scatter_backward)
 class _Places:
     """The places of data that a scatter writes to."""
 
-    call: TracedCall
+    call: Operation
     indices: Any
     shape: Shape  # of data
 
     def take(self, data: Any) -> Any:
         """Return the elements at the places of the updates, and zeros for skipped updates."""
-        return gather(reverse_call(self.call), data.shape, data, self.indices)
+        return gather(self.call.make_counterpart(), data.shape, data, self.indices)
 
     def put(self, data: Any, updates: Any, reduction: str) -> Any:
-        call = replace(self.call, reduction=reduction, include_self=True, accumulate="step")
+        call = self.call._replace(reduction=reduction, include_self=True, accumulate="step")
         return scatter(call, data, self.indices, updates)
 
     def count(self, of_data: Any, of_updates: Any) -> Any:
@@ -107,23 +96,23 @@ class _Places:
         return self.put(own.astype(np.int32), of_updates.astype(np.int32), "add")
 
     def erase(self, data: Any) -> Any:
-        slots = self.call.slots(data.shape, self.indices.shape)
+        slots = find_slots(self.call, data.shape, self.indices.shape)
         return self.put(data, jnp.zeros(slots, data.dtype), "none")
 
     # Results that depend only on the indices are constant within a row. These methods use one element for each row.
 
     @property
     def row_shape(self) -> Shape:
-        call = self.call
-        if call.by_elements:
+        call, form = self.call, self.call.kernel.form
+        if form == Form.LANES:
             return self.shape
-        last = call.batch_dims + self.indices.shape[-1] if call.by_tuples else call.batch_dims
-        named = {*range(last), *(() if call.by_tuples else (call.axis,))}
+        last = call.batch_dims + self.indices.shape[-1] if form == Form.TUPLES else call.batch_dims
+        named = {*range(last), *(() if form == Form.TUPLES else (call.axis,))}
         return tuple(n if d in named else 1 for d, n in enumerate(self.shape))
 
     @property
     def row_slots(self) -> Shape:
-        return self.call.slots(self.row_shape, self.indices.shape)
+        return find_slots(self.call, self.row_shape, self.indices.shape)
 
     def count_rows(self) -> Any:
         return self.count(jnp.ones(self.row_shape, bool), jnp.ones(self.row_slots, bool))
@@ -222,7 +211,7 @@ def reduce(call: BagReduction, arrays: dict[str, Any]) -> Any:
 
 def _reduce_forward(call: BagReduction, arrays: dict[str, Any]) -> tuple[Any, Any]:
     result = reduce(call, arrays)
-    return result, (arrays, result if call.reduction in ("min", "max") else None)
+    return result, (arrays, result if call.operation.reduction in ("min", "max") else None)
 
 
 def _reduce_backward(call: BagReduction, saved: Any, cotangent: Any) -> tuple[dict[str, Any]]:
@@ -230,7 +219,7 @@ def _reduce_backward(call: BagReduction, saved: Any, cotangent: Any) -> tuple[di
     data, weights = arrays["data"], arrays.get("weights")
     members = _Members(call, arrays)
     of_bags = cotangent.reshape(members.bags, *data.shape[1:])
-    if call.reduction in ("add", "mean"):
+    if call.operation.reduction in ("add", "mean"):
         of_data, of_weights = _add_members(members, of_bags, data, weights)
     elif result is not None and weights is None:
         of_data, of_weights = _share_among_ties(members, of_bags, data, result.reshape(of_bags.shape)), None
@@ -282,7 +271,8 @@ def _dot_rows_backward(call: RowDots, saved: Any, cotangent: Any) -> tuple[Any, 
 
     def add_up(like: Any, rows: Any, others: Any, which: Any) -> Any:
         """Add up the rows that each row of ``like`` was multiplied by, times the cotangents of the products."""
-        how = BagReduction(like.shape[0], accumulate=_choose_accumulate(cotangent), num_threads=call.num_threads)
+        accumulate, bag_count = _choose_accumulate(cotangent), Bags(like.shape[0])
+        how = bags.reduce_members(bags=bag_count, accumulate=accumulate, num_threads=call.num_threads)
         return reduce(how, {"data": others, "indices": which, "segment_ids": rows, "weights": cotangent})
 
     return add_up(a, rows_of_a, b, rows_of_b), add_up(b, rows_of_b, a, rows_of_a), None, None
@@ -295,7 +285,7 @@ class _Members:
     """The members of bags: the row of data that each takes, and the bag that it belongs to."""
 
     def __init__(self, call: BagReduction, arrays: dict[str, Any]) -> None:
-        self.call = call
+        self.call = call.operation
         self.bags = math.prod(call.bags(arrays))
         self.rows = arrays["data"].shape[0]
         self.indices = arrays["indices"] if "indices" in arrays else jnp.arange(self.rows)
@@ -313,13 +303,13 @@ class _Members:
         return self._take(values, self.bag_of, "raise")
 
     def _take(self, values: Any, indices: Any, mode: str) -> Any:
-        call = TracedCall("gather", mode=mode, num_threads=self.call.num_threads, of=bags.OP)
+        call = Operation(bags.OP, Kernel.GATHER, mode=mode, num_threads=self.call.num_threads)
         return gather(call, values.shape, values, indices)
 
     def scatter_to(self, start: Any, updates: Any, reduction: str) -> Any:
         """Reduce updates, one for each member, to bags. Bags without members keep the value of ``start``."""
-        call = TracedCall("scatter_update", reduction=reduction, include_self=False, of=bags.OP,
-                          accumulate=self.call.accumulate, num_threads=self.call.num_threads)  # fmt: skip
+        call = self.call._replace(kernel=Kernel.SCATTER_UPDATE, mode="raise", include_self=False, bags=None)
+        call = call._replace(reduction=reduction)
         return scatter(call, start, self.bag_of, updates)
 
     def count(self) -> Any:
@@ -345,9 +335,8 @@ class _Members:
         transposed = {"data": values, "indices": bag_of, "segment_ids": rows}
         if weights is not None:
             transposed["weights"] = weights.reshape(-1)
-        call = BagReduction(
-            self.rows + self.none, accumulate=_choose_accumulate(values), num_threads=self.call.num_threads
-        )
+        accumulate, rows_of_data = _choose_accumulate(values), Bags(self.rows + self.none)
+        call = bags.reduce_members(bags=rows_of_data, accumulate=accumulate, num_threads=self.call.num_threads)
         return reduce(call, transposed)[self.none :]
 
 
@@ -381,6 +370,6 @@ def _reduce_in_two_steps(members: _Members, default: Any, data: Any, weights: An
         count = weights.size
         alone = {"data": rows.reshape(count, *data.shape[1:]), "indices": jnp.arange(count)[:, np.newaxis],
                  "weights": weights.reshape(count, 1)}  # fmt: skip
-        rows = reduce(BagReduction(num_threads=members.call.num_threads), alone).reshape(rows.shape)
+        rows = reduce(bags.reduce_members(num_threads=members.call.num_threads), alone).reshape(rows.shape)
     start = jnp.broadcast_to(jnp.asarray(default, data.dtype), (members.bags, *data.shape[1:]))
     return members.scatter_to(start, rows, members.call.reduction)

@@ -8,8 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gatherscatter.arrays import convert, interop
+from gatherscatter.arrays import convert
+from gatherscatter.arrays.adapters import adapter_of
 from gatherscatter.errors import OpTypeError, OpValueError, make_error
+from gatherscatter.operation import Form, Operation
 
 _X64 = 'jax.config.update("jax_enable_x64", True)'
 
@@ -22,19 +24,20 @@ def as_data(op: str, value: Any) -> Any:
     array = convert.as_array(op, "data", value)
     if array.dtype.kind in "OSUTMm" or issubclass(array.dtype.type, np.void):
         raise OpTypeError(f"{op}: data of type {array.dtype} are unknown to JAX", op=op, input="data")
-    own_type = isinstance(value, np.ndarray | np.generic) or interop.kind_of(value) is not None
+    own_type = isinstance(value, np.ndarray | np.generic) or adapter_of(value) is not None
     if array.dtype.kind in "fc" and not own_type:  # numbers of Python have no fixed precision
         return array.astype(_jax_type(array.dtype))
     return _convert_to_jax_type(op, "data", array)
 
 
-def as_indices(op: str, value: Any, traced: bool, name: str = "indices") -> Any:
+def as_indices(operation: Operation, value: Any, traced: bool, name: str = "indices") -> Any:
     """Return indices as an array of integers. Without traced arrays it is a NumPy array, which keeps 64-bit values."""
+    op, lists = operation.op, operation.kernel.form == Form.TUPLES
     if isinstance(value, tuple):
-        convert.check_tuple(op, name, value, lists=op.endswith("nd"))
+        convert.check_tuple(op, name, value, lists)
     indices = _jax_array(value)
     if indices is None:
-        array = convert.as_indices(op, name, value, lists=op.endswith("nd"))
+        array = convert.as_indices(op, name, value, lists=lists)
         return _convert_to_jax_type(op, name, array) if traced else array
     if indices.dtype.kind in "iu":
         return indices

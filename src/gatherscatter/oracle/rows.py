@@ -12,6 +12,11 @@ NONE, ADD_MUL = ("none",), ("none", "add", "mul")
 ONNX_18 = ("none", "add", "mul", "max", "min")
 SEU_12 = ("none", "sum", "prod", "min", "max", "mean")
 SND_15 = ("none", "sum", "sub", "prod", "min", "max")
+FORMS = {
+    "gather": "rows", "gather_elements": "lanes", "gather_nd": "tuples", "gather_quantized": "rows",
+    "scatter_update": "rows", "scatter_elements": "lanes", "scatter_nd": "tuples", "tensor_scatter": "rows",
+    "gather_reduce": "bags", "gather_tree": "tree",
+}  # fmt: skip
 GENERIC = {"sum": "add", "prod": "mul"}  # OpenVINO's names of reductions
 
 
@@ -28,6 +33,16 @@ class OracleRow:
     attributes: dict[str, Any]
     choices: dict[str, tuple[str, ...]]
     deprecated: bool = False
+
+    @property
+    def form(self) -> str:
+        """What an index names: "rows" along an axis, "lanes", elements by "tuples", members of "bags" or a "tree"."""
+        return FORMS[self.kernel]
+
+    @property
+    def is_scatter(self) -> bool:
+        """Whether the operator writes updates into data."""
+        return self.kernel in ("scatter_update", "scatter_elements", "scatter_nd")
 
     @property
     def domain(self) -> str:

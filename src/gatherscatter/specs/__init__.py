@@ -2,6 +2,7 @@
 
 from gatherscatter.arrays.casts import dtype_of
 from gatherscatter.arrays.convert import element_type
+from gatherscatter.operation import REQUIRED
 from gatherscatter.specs.calls import GENERIC_REDUCTIONS, call
 from gatherscatter.specs.own_operators import OWN_OPERATORS
 from gatherscatter.specs.rows import (
@@ -12,7 +13,6 @@ from gatherscatter.specs.rows import (
     INTEGERS,
     NARROW,
     ONNX_24,
-    REQUIRED,
     Attribute,
     Input,
 )

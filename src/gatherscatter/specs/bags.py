@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,7 @@ from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.errors import OpIndexError, make_error
 from gatherscatter.functions.gather_reduce import (
-    BagArguments,
-    Bags,
+    FoundBags,
     as_default,
     check_choices,
     check_members_shape,
@@ -20,31 +20,25 @@ from gatherscatter.functions.gather_reduce import (
     resolve_in_range,
 )
 from gatherscatter.functions.gather_reduce import find_bags as find_bags_in_memory
+from gatherscatter.operation import Bags, Operation
 from gatherscatter.specs.table import OpVersion
 
-_PLACES = ("indices", "offsets", "segment_ids")
+_INPUTS = ("indices", "offsets", "segment_ids")
 Given = dict[str, Any]  # the inputs of a call by name; None: not given
 
 
 def make_run(
-    row: OpVersion, dtype: np.dtype[Any], values: dict[str, Any], reduction: str, accumulate: str
+    row: OpVersion, dtype: np.dtype[Any], values: dict[str, Any], operation: Operation
 ) -> Callable[..., np.ndarray]:
-    """Make the function that runs a version on inputs of its types. ``accumulate`` chooses how floats are added up."""
+    """Make the function that runs a version on inputs of its types."""
     op, names = row.name, tuple(known.name for known in row.inputs)
-    _check_reduction(op, reduction, accumulate, dtype)
+    check_choices(operation)
+    check_type(operation, dtype)
     absent = (None,) * (len(names) + 1)
-    wanted = (*_PLACES, "per_sample_weights", "num_segments", "default_index")
+    wanted = (*_INPUTS, "per_sample_weights", "num_segments", "default_index")
     positions = [names.index(name) if name in names else -1 for name in wanted]
     rank = 1 if "offsets" in names or "segment_ids" in names else 2
     otherwise: Any = find_default(op, {}, np.empty(0, dtype), values)
-    rules = (
-        accumulate,
-        "raise",
-        False,
-        True,
-        None,
-        None,
-    )  # accumulate, mode, negative, embedding_rules, out, num_threads
 
     def run(*inputs: Any) -> np.ndarray:
         padded = (*inputs, *absent[len(inputs) :])
@@ -53,37 +47,33 @@ def make_run(
         # This is a short way to the core, which checks everything except the ranks.
         if data.ndim and index is weights is None and (indices is None or indices.ndim == rank):
             num_segments = None if count is None else read_scalar(op, "num_segments", count)
-            made = _core.apply_bags(
-                op, data, indices, offsets, segment_ids, None, num_segments, None, None, reduction, otherwise, *rules
-            )
-            if made is not NotImplemented:
-                return made  # type: ignore[no-any-return]
+            arrays = {"data": data, "indices": indices, "offsets": offsets, "segment_ids": segment_ids}
+            with suppress(TypeError):  # the core may not accept the arrays
+                return _core.run(_with_segments(operation, num_segments), arrays | {"default": otherwise})
         given: Given = dict(zip(names, inputs, strict=False))
-        check_shapes(op, given, reduction)
+        check_shapes(op, given, operation.reduction)
         try:
             default = as_default(op, find_default(op, given, data, values), data)
         except OpIndexError:  # errors about indices and bags come first
             run(*(None if n == positions[-1] else each for n, each in enumerate(inputs)))
             raise
-        table, *places, weights = (
-            None if array is None else convert.native(array) for array in (data, indices, offsets, segment_ids, weights)
-        )
-        call = BagArguments(table, *places, None, weights, default, None, dtype, {})  # type: ignore[arg-type, call-arg]
-        num_segments = read_num_segments(op, given)
-        return call.run(op, num_segments, reduction, accumulate, "raise", negative=False, embedding_rules=True)
+        places = {"data": data, "indices": indices, "offsets": offsets, "segment_ids": segment_ids, "weights": weights}
+        native = {name: None if array is None else convert.native(array) for name, array in places.items()}
+        call = convert.Inputs(native | {"default": default}, None, dtype, {})
+        return call.run(_with_segments(operation, read_num_segments(op, given)))
 
     return run
 
 
-def check_members(op: str, given: Given, reduction: str, accumulate: str) -> tuple[int, ...]:
+def _with_segments(operation: Operation, num_segments: int | None) -> Operation:
+    return operation._replace(bags=Bags(num_segments, embedding_rules=True))
+
+
+def check_members(operation: Operation, given: Given) -> tuple[int, ...]:
     """Return the shape of the members, after all checks that do not depend on values."""
-    _check_reduction(op, reduction, accumulate, next(iter(given.values())).dtype)
-    return check_shapes(op, given, reduction)
-
-
-def _check_reduction(op: str, reduction: str, accumulate: str, dtype: np.dtype[Any]) -> None:
-    check_choices(op, reduction, accumulate)
-    check_type(op, reduction, accumulate, dtype)
+    check_choices(operation)
+    check_type(operation, next(iter(given.values())).dtype)
+    return check_shapes(operation.op, given, operation.reduction)
 
 
 def check_shapes(op: str, given: Given, reduction: str) -> tuple[int, ...]:
@@ -117,11 +107,11 @@ def read_num_segments(op: str, given: Given) -> int | None:
     return None if count is None else read_scalar(op, "num_segments", count)
 
 
-def find_bags(op: str, given: Given, members: tuple[int, ...]) -> Bags:
+def find_bags(operation: Operation, given: Given, members: tuple[int, ...]) -> FoundBags:
     """Find the bags. Offsets may skip the first members (V26), and segment ids must be sorted (V28)."""
     places: Given = {name: given.get(name) for name in ("offsets", "segment_ids")}
-    count = read_num_segments(op, given)
-    return find_bags_in_memory(op, members, **places, num_segments=count, embedding_rules=True)
+    operation = _with_segments(operation, read_num_segments(operation.op, given))
+    return find_bags_in_memory(operation, members, **places)
 
 
 def find_default(op: str, given: Given, data: Any, attributes: dict[str, Any]) -> Any:

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from gatherscatter import _core
 from gatherscatter.arrays import convert
+from gatherscatter.arrays.adapters import dispatch
 from gatherscatter.arrays.convert import element_type
-from gatherscatter.arrays.interop import lazy_function, to_numpy_arguments
 from gatherscatter.errors import (
     OpTypeError,
     OpValueError,
@@ -36,9 +36,10 @@ from gatherscatter.functions.gather_reduce import check_members_shape
 from gatherscatter.messages.choices import SCALE_TYPES, WITHOUT_ACCUMULATE
 from gatherscatter.messages.sentences import format_sentence
 from gatherscatter.messages.suggestions import suggest_choice, suggest_parameter
+from gatherscatter.operation import BY_INDEX, REQUIRED, Bags, Form, Kernel, Operation, TableLayout
 from gatherscatter.specs import bags, quantized
-from gatherscatter.specs.rows import INDEX_RANGES, REQUIRED, Attribute, Input
-from gatherscatter.specs.table import SPECIFICATIONS, TABLE, OpVersion, find
+from gatherscatter.specs.rows import INDEX_RANGES, Attribute, Input
+from gatherscatter.specs.table import SPECIFICATIONS, TABLE, OpVersion, find, gather_axis_name
 
 # OpenVINO's words for reductions, and those of ONNX and this package.
 GENERIC_REDUCTIONS = {"sum": "add", "prod": "mul"}
@@ -46,9 +47,6 @@ GENERIC_REDUCTIONS = {"sum": "add", "prod": "mul"}
 
 # How each specification adds up floats: rulings O16 and V19.
 DEFAULT_ACCUMULATE = {"onnx": "'step'", "openvino": "'wide' for 16-bit floats, else 'step'"}
-
-
-BY_INDEX = ("gather", "gather_elements", "gather_nd", "scatter_update", "scatter_elements", "scatter_nd")
 
 
 def call(
@@ -79,14 +77,17 @@ def call(
 def _call(
     row: OpVersion, inputs: tuple[ArrayLike | None, ...], attributes: dict[str, Any], accumulate: str | None
 ) -> np.ndarray:
-    """Check a call, run it, and remember how to run calls like it."""
+    """Run a call on arrays of any library."""
+    check_input_count(row, len(inputs), attributes)
     if not all(each is None or type(each) is np.ndarray for each in inputs):
-        named = name_inputs(row, inputs)
-        if lazy := lazy_function(row.name, named, "op version"):
-            return lazy(row, inputs, attributes, accumulate)  # type: ignore[no-any-return]
-        if converted := to_numpy_arguments(row.name, named):
-            result = call(row, tuple(converted.values.values()), attributes, accumulate)
-            return converted.to_caller(result)  # type: ignore[no-any-return]
+        options = {"row": row, "attributes": attributes, "accumulate": accumulate}
+        return dispatch("op version", row.name, name_inputs(row, inputs), options, _call_on_arrays)  # type: ignore[no-any-return]
+    return _call_on_arrays(row, attributes, accumulate, **name_inputs(row, inputs))
+
+
+def _call_on_arrays(row: OpVersion, attributes: dict[str, Any], accumulate: str | None, **named: Any) -> np.ndarray:
+    """Check a call on NumPy's arrays and values without an adapter, run it, and remember how to run such calls."""
+    inputs = tuple(named.values())
     arrays, values = check_inputs(row, inputs, attributes)
     warn_if_deprecated(row)
     run = _make_run(row, arrays, values, accumulate)
@@ -113,30 +114,29 @@ def _make_run(
 ) -> Callable[..., np.ndarray]:
     """Make the function that runs a call, and others with arrays of these types. The types are checked."""
     name, kernel = row.name, row.kernel
-    if kernel == "tensor_scatter":
+    if kernel == Kernel.TENSOR_SCATTER:
         return partial(tensor_scatter.run, name, **values)
-    if kernel == "gather_tree":
+    if kernel == Kernel.GATHER_TREE:
         return partial(gather_tree.run, name)
-    if kernel == "gather_reduce":
-        reduction, accumulate = choose_reduction(row, arrays[0], values, accumulate)
-        return bags.make_run(row, arrays[0].dtype, values, reduction, accumulate)
-    if kernel == "gather_quantized":
-        return partial(quantized.run, name, **values)
-    options, given_axis = _kernel_options(row, arrays[0], values, accumulate), values.get("axis", 0)
+    operation = make_operation(row, arrays[0], values, accumulate)
+    if kernel == Kernel.GATHER_REDUCE:
+        return bags.make_run(row, arrays[0].dtype, values, operation)
+    if kernel == Kernel.GATHER_QUANTIZED:
+        return partial(quantized.run, operation)
     if not all(map(_is_plain, arrays)):
 
         def run_any(*inputs: np.ndarray) -> np.ndarray:
-            inner, axis = _resolve_axis(row, inputs, given_axis)
-            result = convert.execute(name, kernel, *inner, axis=axis, **options)
+            inner, axis = _resolve_axis(row, inputs, operation.axis)
+            result = convert.execute(operation._replace(axis=axis), *inner)
             return result if row.finish is None else row.finish(inner, values, result)
 
         return run_any
-    bound = _core.bind_call(name, kernel, given_axis, *options.values())
+    bound = _core.bind(operation)
     if row.inputs[-1].kind != "axis" and row.prepare is None and row.finish is None:
         return bound
 
     def run(*inputs: np.ndarray) -> np.ndarray:
-        inner, axis = _resolve_axis(row, inputs, given_axis)
+        inner, axis = _resolve_axis(row, inputs, operation.axis)
         result = bound(*inner, axis)
         return result if row.finish is None else row.finish(inner, values, result)
 
@@ -171,46 +171,54 @@ def check_call(row: OpVersion, inputs: tuple[ArrayLike | None, ...], attributes:
     if not all(map(_is_plain, arrays)):
         choose_reduction(row, arrays[0], values, None)
     elif row.kernel in BY_INDEX:
-        inner, options = kernel_arguments(row, arrays, values)
-        data, indices, updates = [*inner, None][:3]
-        _core.describe_call(row.name, row.kernel, data, indices, updates, *(*options.values(), None, None))
-    elif row.kernel == "tensor_scatter":
+        inner, operation = prepare_call(row, arrays, values)
+        _core.describe(operation, dict(zip(("data", "indices", "updates"), inner, strict=False)))
+    elif row.kernel == Kernel.TENSOR_SCATTER:
         past, update, window = named["past_cache"], named["update"], named.get("write_indices")
         axis = tensor_scatter.normalise_cache_axis(row.name, values["axis"], past.ndim)
         tensor_scatter.check_shapes(row.name, past.shape, update.shape, axis, None if window is None else window.shape)
-    elif row.kernel == "gather_quantized":
-        quantized.check(row.name, element_type(arrays[0].dtype), arrays[0].shape, named["scales"].shape, **values)
-        axis = values.pop("gather_axis")
-        check_small_table(row.name, *arrays, axis=axis, **values, mode="fill")
-    elif row.kernel == "gather_reduce":
-        reduction, accumulate = choose_reduction(row, arrays[0], values, None)
-        members = bags.check_members(row.name, named, reduction, accumulate)
+    elif row.kernel == Kernel.GATHER_QUANTIZED:
+        operation = make_operation(row, arrays[0], values)
+        quantized.check_operation(operation, arrays[0], named["scales"])
+        check_small_table(operation, *arrays)
+    elif row.kernel == Kernel.GATHER_REDUCE:
+        members = bags.check_members(make_operation(row, arrays[0], values), named)
         if (segments := named.get("segment_ids")) is not None:
             check_members_shape(row.name, "segment_ids", segments.shape, members)
     else:
         choose_reduction(row, arrays[0], values, None)
 
 
-def kernel_arguments(
+def prepare_call(
     row: OpVersion, arrays: list[Any], values: dict[str, Any], accumulate: str | None = None
-) -> tuple[list[Any], dict[str, Any]]:
-    """Return the arrays and keywords for the kernel of a version."""
-    options = _kernel_options(row, arrays[0], values, accumulate)
-    inner, axis = _resolve_axis(row, tuple(arrays), values.get("axis", 0))
-    return list(inner), {"axis": axis, **options}
+) -> tuple[list[Any], Operation]:
+    """Return the arrays and the operation for the kernel of a version."""
+    operation = make_operation(row, arrays[0], values, accumulate)
+    inner, axis = _resolve_axis(row, tuple(arrays), operation.axis)
+    return list(inner), operation._replace(axis=axis)
 
 
-def _kernel_options(row: OpVersion, data: np.ndarray, values: dict[str, Any], accumulate: str | None) -> dict[str, Any]:
-    """Return the keywords for the kernel of a version, except the axis. They are in the order of `_core.bind_call`."""
+def make_operation(
+    row: OpVersion, data: np.ndarray, values: dict[str, Any], accumulate: str | None = None
+) -> Operation:
+    """Return the operation of a version with these attributes, on data of a type."""
     reduction, accumulate = choose_reduction(row, data, values, accumulate)
-    return {
-        "batch_dims": values.get("batch_dims", 0),
-        "reduction": reduction,
-        "include_self": values.get("use_init_val", values.get("include_self", True)),
-        "accumulate": accumulate,
-        "mode": values.get("mode", "fill" if row.index_range == "zeros" else "raise"),
-        "negative": row.index_range != "nonnegative",
-    }
+    table = None
+    if row.kernel == Kernel.GATHER_QUANTIZED:
+        table = TableLayout(*(values[name] for name in TableLayout._fields))
+    return Operation(
+        row.name,
+        row.kernel,
+        axis=values.get(gather_axis_name(row), 0),
+        batch_dims=values.get("batch_dims", 0),
+        mode=values.get("mode", "fill" if row.index_range == "zeros" else "raise"),
+        negative=row.index_range != "nonnegative",
+        reduction=reduction,
+        include_self=values.get("use_init_val", values.get("include_self", True)),
+        accumulate=accumulate,
+        bags=Bags(embedding_rules=True) if row.kernel == Kernel.GATHER_REDUCE else None,
+        table=table,
+    )
 
 
 def _resolve_axis(row: OpVersion, arrays: tuple[Any, ...], axis: int) -> tuple[tuple[Any, ...], int]:
@@ -308,7 +316,7 @@ def _as_array(row: OpVersion, known: Input, value: ArrayLike | None) -> np.ndarr
         raise make_error("missing_input", row.name, input=known.name)
     if known.kind in ("data", "scales"):
         return convert.as_array(row.name, known.name, value)
-    return convert.as_indices(row.name, known.name, value, lists=row.kernel.endswith("nd"))
+    return convert.as_indices(row.name, known.name, value, lists=row.kernel.form == Form.TUPLES)
 
 
 def _check_types(row: OpVersion, arrays: list[Any]) -> None:

@@ -16,8 +16,9 @@ import numpy as np
 from gatherscatter.arrays import convert
 from gatherscatter.errors import make_error
 from gatherscatter.functions import gather_quantized, gather_reduce
+from gatherscatter.operation import Bags, Kernel
 from gatherscatter.specs import table
-from gatherscatter.specs.calls import call, check_call, check_inputs, has_reductions, name_inputs
+from gatherscatter.specs.calls import call, check_call, check_inputs, has_reductions, make_operation, name_inputs
 from gatherscatter.specs.rows import DOMAIN, OWN_ROWS
 from gatherscatter.specs.table import OpVersion, make_op_version
 
@@ -96,8 +97,8 @@ def check(row: OpVersion, inputs: tuple[Any, ...], attributes: dict[str, Any]) -
         check_call(row, inputs, attributes)
         return
     arrays, values = check_inputs(row, inputs, attributes)
-    if row.kernel == "gather_quantized":
-        gather_quantized.check_small_table(row.name, *arrays, **values)
+    if row.kernel == Kernel.GATHER_QUANTIZED:
+        gather_quantized.check_small_table(make_operation(row, arrays[0], values), *arrays)
         return
     given = name_inputs(row, arrays)
     members = given["data"].shape[:1] if given.get("indices") is None else given["indices"].shape
@@ -107,7 +108,7 @@ def check(row: OpVersion, inputs: tuple[Any, ...], attributes: dict[str, Any]) -
 
 def _gather_quantized(row: OpVersion, inputs: tuple[Any, ...], attributes: dict[str, Any]) -> np.ndarray:
     arrays, values = check_inputs(row, inputs, attributes)
-    return gather_quantized.prepare_arguments(row.name, *arrays).run(row.name, **values)
+    return gather_quantized.run(make_operation(row, arrays[0], values), name_inputs(row, arrays))
 
 
 def _gather_reduce(row: OpVersion, inputs: tuple[Any, ...], attributes: dict[str, Any]) -> np.ndarray:
@@ -117,13 +118,16 @@ def _gather_reduce(row: OpVersion, inputs: tuple[Any, ...], attributes: dict[str
     num_segments = None if values["num_segments"] == -1 else values["num_segments"]
     if num_segments is not None and num_segments < 0:
         raise make_error("num_segments", row.name, value=num_segments)
-    reduction, accumulate, mode = values["reduction"], values["accumulate"], values["mode"]
-    call = gather_reduce.prepare_arguments(row.name, **given, reduction=reduction, accumulate=accumulate)
-    first = None if init is None else convert.native(init)
-    result = call.run(row.name, num_segments, reduction, accumulate, mode, init=first)
-    bags = result.ndim - call.data.ndim + 1
+    operation = make_operation(row, given["data"], values)._replace(bags=Bags(num_segments))
+    call = gather_reduce.prepare_inputs(operation, **given)
+    call.arrays["init"] = None if init is None else convert.native(init)
+    result = call.run(operation)
+    bags = result.ndim - call.arrays["data"].ndim + 1
     keeps = values["keepdims"] and bags == given["indices"].ndim - 1
     return np.expand_dims(result, bags) if keeps else result
 
 
-_RUNS: dict[str, Callable[..., np.ndarray]] = {"gather_reduce": _gather_reduce, "gather_quantized": _gather_quantized}
+_RUNS: dict[Kernel, Callable[..., np.ndarray]] = {
+    Kernel.GATHER_REDUCE: _gather_reduce,
+    Kernel.GATHER_QUANTIZED: _gather_quantized,
+}

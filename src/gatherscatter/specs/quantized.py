@@ -9,21 +9,28 @@ import numpy as np
 from gatherscatter.arrays.convert import element_type
 from gatherscatter.errors import make_error
 from gatherscatter.functions import gather_quantized
+from gatherscatter.operation import Operation
 from gatherscatter.specs.table import Dims
 
 _SMALLEST_BLOCK = 16
 
 
-def run(op: str, *inputs: Any, gather_axis: int, quantize_axis: int, block_size: int, bits: int) -> np.ndarray:
+def run(operation: Operation, *inputs: Any) -> np.ndarray:
     """Run the operator on inputs of its types. An index out of range gives zeros."""
-    data, indices, scales, zero_points = (*inputs, None)[:4]
-    check(op, element_type(data.dtype), data.shape, scales.shape, gather_axis, quantize_axis, block_size, bits)
-    call = gather_quantized.prepare_arguments(op, data, indices, scales, zero_points)
-    return call.run(op, axis=gather_axis, quantize_axis=quantize_axis, block_size=block_size, bits=bits, mode="fill")
+    arrays = dict(zip(("data", "indices", "scales", "zero_points"), inputs, strict=False))
+    check_operation(operation, arrays["data"], arrays["scales"])
+    return gather_quantized.run(operation, arrays)
+
+
+def check_operation(operation: Operation, data: np.ndarray, scales: np.ndarray) -> None:
+    """Check the attributes of a call."""
+    assert operation.table is not None
+    kind, attributes = element_type(data.dtype), operation.table._asdict()
+    check(operation.op, kind, data.shape, scales.shape, gather_axis=operation.axis, **attributes)
 
 
 def check(
-    op: str, kind: str, data: Dims, scales: Dims, gather_axis: int, quantize_axis: int, block_size: int, bits: int
+    op: str, kind: str, data: Dims, scales: Dims, *, gather_axis: int, quantize_axis: int, block_size: int, bits: int
 ) -> None:
     """Check the attributes. The kernel has fewer rules for them (rulings M1 to M4).
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gatherscatter.messages.choices import ACCUMULATE, BAG_REDUCTIONS, CODE_TYPES, MODES, REDUCTIONS
+from gatherscatter.operation import REQUIRED, Kernel
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float16", "float32", "float64")
@@ -32,10 +33,6 @@ INDEX_RANGES = {
     "nonnegative": "[0, s-1]; other values raise IndexError",
     "zeros": "[-s, s-1]; a negative index counts from the end; other values give zeros",
 }
-
-
-class REQUIRED:
-    """The default of an attribute that must be given."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +82,7 @@ class OpFacts:
     domain: str
     op_type: str
     version: int
-    kernel: str
+    kernel: Kernel
     inputs: tuple[Input, ...]
     output: str
     attributes: tuple[Attribute, ...]
@@ -151,7 +148,7 @@ def _version(
 
 def _operator(
     name: str,
-    kernel: str,
+    kernel: Kernel,
     inputs: tuple[Input, ...],
     shape_rule: str,
     *versions: dict[str, Any],
@@ -174,120 +171,121 @@ def _operator(
 # fmt: off
 ROWS = (
     *_operator(
-        "onnx.Gather", "gather", (_DATA, _INDICES), _GATHER_SHAPE,
+        "onnx.Gather", Kernel.GATHER, (_DATA, _INDICES), _GATHER_SHAPE,
         _version(1, ONNX_1, _INT32_64, "negative", _AXIS),
         _version(11, ONNX_1, _INT32_64, "negative", _AXIS),
         _version(13, ONNX_13, _INT32_64, "negative", _AXIS),
     ),
     *_operator(
-        "onnx.GatherElements", "gather_elements", (_DATA, _INDICES), "indices.shape",
+        "onnx.GatherElements", Kernel.GATHER_ELEMENTS, (_DATA, _INDICES), "indices.shape",
         _version(11, ONNX_1, _INT32_64, "negative", _AXIS),
         _version(13, ONNX_13, _INT32_64, "negative", _AXIS),
     ),
     *_operator(
-        "onnx.GatherND", "gather_nd", (_DATA, _INDICES), _GATHER_ND_SHAPE,
+        "onnx.GatherND", Kernel.GATHER_ND, (_DATA, _INDICES), _GATHER_ND_SHAPE,
         _version(11, ONNX_1, _INT64, "negative"),
         _version(12, ONNX_1, _INT64, "negative", _BATCH_DIMS),
         _version(13, ONNX_13, _INT64, "negative", _BATCH_DIMS),
     ),
     *_operator(
-        "onnx.Scatter", "scatter_elements", (_DATA, _INDICES, _UPDATES), "data.shape",
+        "onnx.Scatter", Kernel.SCATTER_ELEMENTS, (_DATA, _INDICES, _UPDATES), "data.shape",
         _version(9, ONNX_1, _INT32_64, "negative", _AXIS),
         _version(11, ONNX_1, _INT32_64, "negative", _AXIS, deprecated=True),
     ),
     *_operator(
-        "onnx.ScatterElements", "scatter_elements", (_DATA, _INDICES, _UPDATES), "data.shape",
+        "onnx.ScatterElements", Kernel.SCATTER_ELEMENTS, (_DATA, _INDICES, _UPDATES), "data.shape",
         _version(11, ONNX_1, _INT32_64, "negative", _AXIS),
         _version(13, ONNX_13, _INT32_64, "negative", _AXIS),
         _version(16, ONNX_13, _INT32_64, "negative", _AXIS, _reduction("add", "mul")),
         _version(18, ONNX_13, _INT32_64, "negative", _AXIS, _reduction("add", "mul", "max", "min")),
     ),
     *_operator(
-        "onnx.ScatterND", "scatter_nd", (_DATA, _INDICES, _UPDATES), "data.shape",
+        "onnx.ScatterND", Kernel.SCATTER_ND, (_DATA, _INDICES, _UPDATES), "data.shape",
         _version(11, ONNX_1, _INT64, "negative"),
         _version(13, ONNX_13, _INT64, "negative"),
         _version(16, ONNX_13, _INT64, "negative", _reduction("add", "mul")),
         _version(18, ONNX_13, _INT64, "negative", _reduction("add", "mul", "max", "min")),
     ),
     *_operator(
-        "onnx.TensorScatter", "tensor_scatter",
+        "onnx.TensorScatter", Kernel.TENSOR_SCATTER,
         (Input("past_cache", "data"), Input("update", "data"), Input("write_indices", "indices", optional=True)),
         "past_cache.shape",
         _version(24, ONNX_24, _INT64, "nonnegative", *_CACHE_ATTRIBUTES),
         output="present_cache",
     ),
     *_operator(
-        "openvino.EmbeddingBagOffsets", "gather_reduce",
+        "openvino.EmbeddingBagOffsets", Kernel.GATHER_REDUCE,
         (_EMB_TABLE, _INDICES, _OFFSETS, _DEFAULT_INDEX, _SAMPLE_WEIGHTS), _OFFSETS_SHAPE,
         _version(15, OPENVINO_REDUCED, _INT32_64, "nonnegative", _SUM_OR_MEAN),
     ),
     *_operator(
-        "openvino.EmbeddingBagOffsetsSum", "gather_reduce",
+        "openvino.EmbeddingBagOffsetsSum", Kernel.GATHER_REDUCE,
         (_EMB_TABLE, _INDICES, _OFFSETS, _DEFAULT_INDEX, _SAMPLE_WEIGHTS), _OFFSETS_SHAPE,
         _version(3, OPENVINO_REDUCED, _INT32_64, "nonnegative", reduction="sum"),
     ),
     *_operator(
-        "openvino.EmbeddingBagPacked", "gather_reduce", (_EMB_TABLE, _INDICES, _SAMPLE_WEIGHTS), _PACKED_SHAPE,
+        "openvino.EmbeddingBagPacked", Kernel.GATHER_REDUCE, (_EMB_TABLE, _INDICES, _SAMPLE_WEIGHTS), _PACKED_SHAPE,
         _version(15, OPENVINO_REDUCED, _INT32_64, "nonnegative", _SUM_OR_MEAN),
     ),
     *_operator(
-        "openvino.EmbeddingBagPackedSum", "gather_reduce", (_EMB_TABLE, _INDICES, _SAMPLE_WEIGHTS), _PACKED_SHAPE,
+        "openvino.EmbeddingBagPackedSum", Kernel.GATHER_REDUCE, (_EMB_TABLE, _INDICES, _SAMPLE_WEIGHTS), _PACKED_SHAPE,
         _version(3, OPENVINO_REDUCED, _INT32_64, "nonnegative", reduction="sum"),
     ),
     *_operator(
-        "openvino.EmbeddingSegmentsSum", "gather_reduce",
+        "openvino.EmbeddingSegmentsSum", Kernel.GATHER_REDUCE,
         (_EMB_TABLE, _INDICES, _SEGMENT_IDS, Input("num_segments", "scalar"), _DEFAULT_INDEX, _SAMPLE_WEIGHTS),
         "(num_segments,) + emb_table.shape[1:]",
         _version(3, OPENVINO_REDUCED, _INT32_64, "nonnegative", reduction="sum"),
     ),
     *_operator(
-        "openvino.Gather", "gather", (_DATA, _INDICES, _AXIS_INPUT), _GATHER_SHAPE,
+        "openvino.Gather", Kernel.GATHER, (_DATA, _INDICES, _AXIS_INPUT), _GATHER_SHAPE,
         _version(1, OPENVINO_ANY, INTEGERS, "nonnegative"),
         _version(7, OPENVINO_ANY, INTEGERS, "nonnegative", _BATCH_DIMS),
         _version(8, OPENVINO_ANY, INTEGERS, "zeros", _BATCH_DIMS),
     ),
     *_operator(
-        "openvino.GatherElements", "gather_elements", (_DATA, _INDICES), "indices.shape",
+        "openvino.GatherElements", Kernel.GATHER_ELEMENTS, (_DATA, _INDICES), "indices.shape",
         _version(6, OPENVINO_ANY, _INT32_64, "nonnegative", _AXIS_REQUIRED, prepare="equal_off_axis"),
     ),
     *_operator(
-        "openvino.GatherND", "gather_nd", (_DATA, _INDICES), _GATHER_ND_SHAPE,
+        "openvino.GatherND", Kernel.GATHER_ND, (_DATA, _INDICES), _GATHER_ND_SHAPE,
         _version(5, OPENVINO_ANY, INTEGERS, "nonnegative", _BATCH_DIMS, finish="fuse_batch_dims",
                  shape_rule=f"{_GATHER_ND_SHAPE}; the batch dims are joined if batch_dims > 1"),
         _version(8, OPENVINO_ANY, INTEGERS, "negative", _BATCH_DIMS),
     ),
     *_operator(
-        "openvino.GatherTree", "gather_tree",
+        "openvino.GatherTree", Kernel.GATHER_TREE,
         tuple(Input(name, "data") for name in ("step_ids", "parent_ids", "max_seq_len", "end_token")),
         "step_ids.shape",
         _version(1, OPENVINO_NUMBERS, (), "nonnegative"),
         output="final_ids",
     ),
     *_operator(
-        "openvino.SegmentMax", "gather_reduce",
+        "openvino.SegmentMax", Kernel.GATHER_REDUCE,
         (_DATA, _SEGMENT_IDS, Input("num_segments", "scalar", optional=True)),
         "(num_segments or max(segment_ids)+1,) + data.shape[1:]",
         _version(16, OPENVINO_REDUCED, _INT32_64, "nonnegative",
                  Attribute("fill_mode", "string", choices=("ZERO", "LOWEST")), reduction="max"),
     ),
     *_operator(
-        "openvino.ScatterUpdate", "scatter_update", (_DATA, _INDICES, _UPDATES, _AXIS_INPUT), "data.shape",
+        "openvino.ScatterUpdate", Kernel.SCATTER_UPDATE, (_DATA, _INDICES, _UPDATES, _AXIS_INPUT), "data.shape",
         _version(3, OPENVINO_NUMBERS, INTEGERS, "nonnegative"),
     ),
     *_operator(
-        "openvino.ScatterElementsUpdate", "scatter_elements", (_DATA, _INDICES, _UPDATES, _AXIS_INPUT), "data.shape",
+        "openvino.ScatterElementsUpdate", Kernel.SCATTER_ELEMENTS,
+        (_DATA, _INDICES, _UPDATES, _AXIS_INPUT), "data.shape",
         _version(3, OPENVINO_NUMBERS, INTEGERS, "nonnegative", prepare="no_longer_along_axis"),
         _version(12, OPENVINO_ANY, INTEGERS, "negative",
                  _reduction("sum", "prod", "min", "max", "mean"), _USE_INIT_VAL),
     ),
     *_operator(
-        "openvino.ScatterNDUpdate", "scatter_nd", (_DATA, _INDICES, _UPDATES), "data.shape",
+        "openvino.ScatterNDUpdate", Kernel.SCATTER_ND, (_DATA, _INDICES, _UPDATES), "data.shape",
         _version(3, OPENVINO_NUMBERS, _INT32_64, "nonnegative", prepare="one_element_updates"),
         _version(15, OPENVINO_NUMBERS, _INT32_64, "negative", _reduction("sum", "sub", "prod", "min", "max"),
                  prepare="one_element_updates"),
     ),
     *_operator(
-        "com.microsoft.GatherBlockQuantized", "gather_quantized",
+        "com.microsoft.GatherBlockQuantized", Kernel.GATHER_QUANTIZED,
         _TABLE_INPUTS,
         "table[:gather_axis] + indices.shape + table[gather_axis+1:], where table is the shape of data in numbers",
         _version(1, _CODES, _INT32_64, "zeros",
@@ -331,7 +329,7 @@ _NEWEST = {row.op_type: row for row in ROWS if row.domain == "onnx"}
 OWN_ROWS = (
     *(_own_row(_NEWEST[op_type], attributes) for op_type, attributes in _OWN_ATTRIBUTES.items()),
     *_operator(
-        f"{DOMAIN}.GatherReduce", "gather_reduce",
+        f"{DOMAIN}.GatherReduce", Kernel.GATHER_REDUCE,
         (_DATA, _INDICES, Input("offsets", "integers", optional=True), Input("segment_ids", "integers", optional=True),
          Input("weights", "data", optional=True), Input("init", "data", optional=True)),
         "bags + data.shape[1:]",
@@ -340,7 +338,7 @@ OWN_ROWS = (
                  Attribute("num_segments", "int", -1), _GATHER_MODE, Attribute("keepdims", "bool", False)),
     ),
     *_operator(
-        f"{DOMAIN}.GatherQuantized", "gather_quantized", _TABLE_INPUTS,
+        f"{DOMAIN}.GatherQuantized", Kernel.GATHER_QUANTIZED, _TABLE_INPUTS,
         "table[:axis] + indices.shape + table[axis+1:], where table is the shape of data in numbers",
         _version(DOMAIN_VERSION, CODE_TYPES, INTEGERS, "negative",
                  _AXIS, Attribute("quantize_axis", "int", -1), _BLOCK_SIZE, _BITS, _GATHER_MODE),

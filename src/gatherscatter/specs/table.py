@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from gatherscatter.errors import OpTypeError, OpValueError
 from gatherscatter.messages.suggestions import find_similar, name_candidates
+from gatherscatter.operation import Form, Kernel
 from gatherscatter.specs import quirks
 from gatherscatter.specs.rows import ROWS, Attribute, Input, OpFacts
 
@@ -55,7 +56,7 @@ class OpVersion:
     domain: str
     op_type: str
     version: int
-    kernel: str
+    kernel: Kernel
     inputs: tuple[Input, ...]
     output: str
     attributes: tuple[Attribute, ...]
@@ -208,18 +209,18 @@ def find(domain: str, op_type: str, opset: int) -> OpVersion:
 Dims = Sequence[Any]
 
 
-def slots_shape(kernel: str, data: Dims, indices: Dims, axis: int, batch_dims: int) -> tuple[Any, ...]:
+def slots_shape(kernel: Kernel, data: Dims, indices: Dims, axis: int, batch_dims: int) -> tuple[Any, ...]:
     """Return the shape of a gather's output and of a scatter's updates, for valid shapes and attributes.
 
     The core computes the same from known sizes, and checks them. Here, only the length of index tuples must be known.
 
-    >>> slots_shape("gather", (2, "n", 5), (None, 3), axis=1, batch_dims=0)
+    >>> slots_shape(Kernel.GATHER, (2, "n", 5), (None, 3), axis=1, batch_dims=0)
     (2, None, 3, 5)
     """
     batch_dims += len(indices) if batch_dims < 0 else 0
-    if kernel.endswith("_elements"):
+    if kernel.form == Form.LANES:
         return tuple(indices)
-    if kernel.endswith("_nd"):
+    if kernel.form == Form.TUPLES:
         return (*indices[:-1], *data[batch_dims + int(indices[-1]) :])
     axis += len(data) if axis < 0 else 0
     return (*data[:axis], *indices[batch_dims:], *data[axis + 1 :])
@@ -241,18 +242,18 @@ def result_shape(
     (None, 2, 4)
     """
     data, indices = shapes[:2]
-    if row.kernel == "gather_elements":
+    if row.kernel == Kernel.GATHER_ELEMENTS:
         return indices
-    if row.kernel == "gather_reduce":
+    if row.kernel == Kernel.GATHER_REDUCE:
         return None if data is None else [_count_bags(row, shapes), *data[1:]]
-    if row.kernel == "gather_quantized":
+    if row.kernel == Kernel.GATHER_QUANTIZED:
         return _gather_quantized(row, data, indices, attributes, data_type)
-    if row.kernel not in ("gather", "gather_nd"):
+    if row.kernel not in (Kernel.GATHER, Kernel.GATHER_ND):
         return data  # scatters, caches and trees have the shape of their first input
     if data is None or indices is None:
         return None
     batch_dims = attributes.get("batch_dims", 0)
-    if row.kernel == "gather":
+    if row.kernel == Kernel.GATHER:
         return _gather(row, data, indices, batch_dims, axis)
     return _gather_nd(row, data, indices, batch_dims)
 
@@ -303,7 +304,7 @@ def _gather(row: OpVersion, data: Dims, indices: Dims, batch_dims: int, axis: in
         name = gather_axis_name(row)
         text = f"{row.name}: {name} {axis} is out of range for data of rank {len(data)}"
         raise OpValueError(text, op=row.name, input=name)
-    return slots_shape("gather", data, indices, axis, batch_dims)
+    return slots_shape(Kernel.GATHER, data, indices, axis, batch_dims)
 
 
 def _gather_nd(row: OpVersion, data: Dims, indices: Dims, batch_dims: int) -> Dims | None:

@@ -11,79 +11,70 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd import Function
 
 from gatherscatter import _core
-from gatherscatter.arrays.interop import is_transformed
+from gatherscatter.arrays.torch_tensors import is_transformed
 from gatherscatter.errors import make_error
 from gatherscatter.functions import bag_gradients
+from gatherscatter.operation import Bags, Kernel, Operation, make_operation
 from gatherscatter.torch import batching, functions
 from gatherscatter.torch.device import kernels
 from gatherscatter.torch.device.runs import is_checked
 from gatherscatter.torch.gradients import FORMULAS, GradientInputs, divide_by_counts
-from gatherscatter.torch.library import check_devices, define, operator
+from gatherscatter.torch.library import Implementation, check_devices, define, find_options, operator
 from gatherscatter.torch.matches import differentiate_extremum_of_bags
+from gatherscatter.torch.schemas import SCHEMAS
 
 _OP = "gather_reduce"
 _DOT = "dot_rows"
 _NONLINEAR = ("mul", "min", "max")
 
 
+def reduce(operation: Operation, inputs: dict[str, Any]) -> Tensor:
+    """Run `gatherscatter.gather_reduce` on tensors, and on values that are made tensors."""
+    if (made := functions.call_directly(operation, inputs)) is not None:
+        return made
+    default = inputs["default"]
+    default = default.item() if isinstance(default, np.generic) else default
+    if not isinstance(default, int | float | complex):
+        raise make_error("default_number", operation.op, value=default)
+    data = functions.as_tensor(operation, "data", inputs["data"])
+    tensors: dict[str, Tensor | None] = {
+        name: None if inputs[name] is None else functions.as_tensor(operation, name, inputs[name], data)
+        for name in _TENSORS[1:]
+    }
+    return _call_operator(operation, {"data": data, **tensors}, default)
+
+
+_TENSORS = ("data", "indices", "offsets", "segment_ids", "indptr", "weights")
+
+
 def gather_reduce(
     data: Tensor,
     indices: Tensor | None = None,
+    *,
     offsets: Tensor | None = None,
     segment_ids: Tensor | None = None,
-    weights: Tensor | None = None,
     indptr: Tensor | None = None,
-    *,
     num_segments: int | None = None,
-    reduction: str = "add",
+    weights: Tensor | None = None,
     default: complex = 0,
-    accumulate: str = "step",
-    mode: str = "raise",
-    num_threads: int | None = None,
+    **fields: Any,
 ) -> Tensor:
-    """Call the operator."""
-    made = call_directly(
-        data, indices, offsets, segment_ids, weights, indptr, num_segments, reduction, default, accumulate, mode,
-        num_threads,
-    )  # fmt: skip
-    if made is not None:
-        return made
-    inputs = {
-        "data": data,
-        "indices": indices,
-        "offsets": offsets,
-        "segment_ids": segment_ids,
-        "weights": weights,
-        "indptr": indptr,
-    }
-    options = {
-        "num_segments": num_segments,
-        "reduction": reduction,
-        "default": default,
-        "accumulate": accumulate,
-        "mode": mode,
-        "num_threads": num_threads,
-    }
-    return functions.call(_GatherReduce, _OP, inputs, options)
+    """Call the operator. ``fields`` are those of its `Operation`."""
+    operation = Operation(_OP, Kernel.GATHER_REDUCE, **{"reduction": "add", "bags": Bags(num_segments)} | fields)
+    inputs = dict(zip(_TENSORS, (data, indices, offsets, segment_ids, indptr, weights), strict=True))
+    made = functions.call_directly(operation, inputs | {"default": default})
+    return _call_operator(operation, inputs, default) if made is None else made
 
 
-def call_directly(
-    data: Any, indices: Any, offsets: Any, segment_ids: Any, weights: Any, indptr: Any, num_segments: int | None,
-    reduction: str, default: complex, accumulate: str, mode: str, num_threads: int | None,
-) -> Tensor | None:  # fmt: skip
-    """Run a call on plain tensors that nothing observes or differentiates. None: it has to go another way."""
-    if torch.compiler.is_compiling():  # it does not trace calls of the core
-        return None
-    made = _core.apply_bags_to_tensors(
-        _OP, data, indices, offsets, segment_ids, indptr, num_segments, weights, None, reduction, default, accumulate,
-        mode, True, False, None, num_threads,
-    )  # fmt: skip
-    return None if made is NotImplemented else made
+def _call_operator(operation: Operation, tensors: dict[str, Tensor | None], default: complex) -> Tensor:
+    options = find_options(operation) | {"default": default}
+    return functions.call_operator(_GatherReduce, _OP, tensors, (operation, default), options)
 
 
 def find_member_bags(
@@ -98,7 +89,7 @@ def find_member_bags(
         sizes = gather_reduce(torch.ones(count, dtype=torch.int64, device=offsets.device), offsets=offsets)
         ends = sizes.cumsum(0)
         ended = functions.scatter(
-            "scatter_update", ends.new_zeros(count + 1), ends, torch.ones_like(ends), reduction="add"
+            Kernel.SCATTER_UPDATE, ends.new_zeros(count + 1), ends, torch.ones_like(ends), reduction="add"
         )
         return ended[:-1].cumsum(0)  # the number of bags that end before each member
     assert indices is not None
@@ -107,31 +98,27 @@ def find_member_bags(
     return numbers.unsqueeze(-1).expand(-1, size).flatten()
 
 
-def _kernel(
+def _on_cpu(*tensors: Tensor | None, **options: Any) -> Tensor:
+    return _core.gather_reduce(**dict(zip(_TENSORS, tensors, strict=False)), **options)  # type: ignore[arg-type, return-value]
+
+
+def _on_device(*tensors: Tensor | None, default: complex = 0, **options: Any) -> Tensor:
+    inputs: dict[str, Any] = dict(zip(_TENSORS, tensors, strict=False))
+    return kernels.gather_reduce(make_operation(_OP, options), **inputs, default=default)
+
+
+def _on_shapes(
     data: Tensor,
     indices: Tensor | None = None,
     offsets: Tensor | None = None,
     segment_ids: Tensor | None = None,
-    weights: Tensor | None = None,
     indptr: Tensor | None = None,
-    **options: Any,
-) -> Tensor:
-    bags = {"offsets": offsets, "segment_ids": segment_ids, "indptr": indptr}
-    return _core.gather_reduce(data, indices, weights=weights, **bags, **options)  # type: ignore[arg-type, return-value]
-
-
-def _fake(
-    data: Tensor,
-    indices: Tensor | None = None,
-    offsets: Tensor | None = None,
-    segment_ids: Tensor | None = None,
     weights: Tensor | None = None,
-    indptr: Tensor | None = None,
     *,
     num_segments: int | None = None,
     **_: Any,
 ) -> Tensor:
-    check_devices(_OP, data, indices, offsets, segment_ids, weights, indptr)
+    check_devices(_OP, data, indices, offsets, segment_ids, indptr, weights)
     bags: tuple[int, ...] = () if indices is None else indices.shape[:-1]
     if offsets is not None:
         bags = offsets.shape
@@ -168,29 +155,28 @@ class _GatherReduce(Function):
         indices: Tensor | None,
         offsets: Tensor | None,
         segment_ids: Tensor | None,
-        weights: Tensor | None,
         indptr: Tensor | None,
-        name: str,
-        options: functions.Options,
+        weights: Tensor | None,
+        static: tuple[Operation, complex],
     ) -> Tensor:
-        made = call_directly(data, indices, offsets, segment_ids, weights, indptr, **dict(options))
-        if made is not None:
-            return made
-        return operator(name)(data, indices, offsets, segment_ids, weights, indptr, **dict(options))  # type: ignore[no-any-return]
+        operation, default = static
+        tensors = (data, indices, offsets, segment_ids, indptr, weights)
+        made = functions.call_directly(operation, dict(zip(_TENSORS, tensors, strict=True)) | {"default": default})
+        return operator(_OP)(*tensors, **find_options(operation), default=default) if made is None else made
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
-        data, indices, offsets, segment_ids, weights, indptr, _, ctx.options = inputs
+        data, indices, offsets, segment_ids, indptr, weights, (ctx.operation, _) = inputs
         ctx.shape, ctx.bag_rank = data.shape, output.ndim - data.ndim + 1
-        nonlinear = dict(ctx.options)["reduction"] in _NONLINEAR
+        nonlinear = ctx.operation.reduction in _NONLINEAR
         kept = data if nonlinear or _needs_weights(ctx, weights) else None
         ctx.save_for_backward(indices, offsets, segment_ids, weights, indptr, kept, output if nonlinear else None)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
         indices, offsets, segment_ids, weights, indptr, data, out = ctx.saved_tensors
-        options = dict(ctx.options)
-        reduction, mode, threads = options["reduction"], options["mode"], {"num_threads": options["num_threads"]}
+        reduction, mode = ctx.operation.reduction, ctx.operation.mode
+        threads = {"num_threads": ctx.operation.num_threads}
         count = ctx.shape[0] if indices is None else indices.numel()
         bags = find_member_bags(indices, offsets, segment_ids, indptr, count)
         named = None if indices is None else indices.flatten()
@@ -208,7 +194,7 @@ class _GatherReduce(Function):
         if data is not None and extra:
             data = torch.cat([data.new_zeros(1, *data.shape[1:]), data])
         if factors is None and reduction in ("min", "max"):
-            return differentiate_extremum_of_bags(data, out, grad, rows, bags, **threads)[extra:], *(None,) * 7
+            return differentiate_extremum_of_bags(data, out, grad, rows, bags, **threads)[extra:], *(None,) * 6
 
         # source[which[m]] is the gradient of the contribution of member m to its bag.
         source, which = grad, bags
@@ -234,7 +220,7 @@ class _GatherReduce(Function):
         if _needs_weights(ctx, weights):
             sums = dot_rows(source, data.conj(), which, rows, **threads).reshape(weights.shape)
             of_weights = (sums.real if sums.is_complex() and not weights.is_complex() else sums).to(weights.dtype)
-        return of_data, None, None, None, of_weights, None, None, None
+        return of_data, None, None, None, None, of_weights, None
 
 
 def _divide_by_sizes(grad: Tensor, bags: Tensor, threads: dict[str, Any]) -> Tensor:
@@ -250,36 +236,31 @@ def _differentiate_scatter(
     """Return the gradient of each member's product. The products go into bags as the updates of a scatter do."""
     # Data must not take part: it is the factor 1, or a value that differs from the extremum.
     data = torch.ones_like(out) if reduction == "mul" else (out == 0).to(out.dtype)
-    options = {"axis": 0, "include_self": True, "mode": "raise", **threads}
-    move = functions.make_movement("scatter_update", out.shape, bags, products.shape, options)
+    move = functions.make_movement(Operation(_OP, Kernel.SCATTER_UPDATE, **threads), out.shape, bags, products.shape)
     return FORMULAS[reduction](move, GradientInputs(data, products, out), grad)[1]
 
 
 def _needs_weights(ctx: Any, weights: Tensor | None) -> bool:
-    return weights is not None and ctx.needs_input_grad[4]  # the dispatcher omits inputs that are None
+    return weights is not None and ctx.needs_input_grad[5]  # the dispatcher omits inputs that are None
 
 
 def _take(values: Tensor, rows: Tensor | None, **options: Any) -> Tensor:
     """Return the rows with these numbers, or all rows for None."""
-    return values if rows is None else functions.gather("gather", values, rows, **options)
+    return values if rows is None else functions.gather(Kernel.GATHER, values, rows, **options)
 
 
 def _as_column(values: Tensor, like: Tensor) -> Tensor:
     return values.reshape(-1, *(1,) * (like.ndim - 1))
 
 
-define(
-    _OP,
-    "(Tensor data, Tensor? indices=None, Tensor? offsets=None, Tensor? segment_ids=None, Tensor? weights=None, "
-    "Tensor? indptr=None, *, "
-    "SymInt? num_segments=None, str reduction='add', Scalar default=0, str accumulate='step', str mode='raise', "
-    "int? num_threads=None) -> Tensor",
-    _kernel,
-    kernels.gather_reduce,
-    _fake,
-    _reduce_batch,
-)
-functions.register_gradients(_OP, _GatherReduce, 6)
+define(_OP, SCHEMAS[_OP], Implementation(_on_cpu, _on_device, _on_shapes, _reduce_batch))
+
+
+def _make_static(options: dict[str, Any]) -> tuple[Operation, complex]:
+    return make_operation(_OP, options), options.get("default", 0)
+
+
+functions.register_gradients(_OP, _GatherReduce, len(_TENSORS), _make_static)
 
 # ---------------------------------------------------------------------------------------------------- pairs of rows
 
@@ -287,14 +268,16 @@ functions.register_gradients(_OP, _GatherReduce, 6)
 def dot_rows(a: Tensor, b: Tensor, rows_of_a: Tensor, rows_of_b: Tensor, num_threads: int | None = None) -> Tensor:
     """Call the operator of `bag_gradients.dot_rows`."""
     inputs = {"a": a, "b": b, "rows_of_a": rows_of_a, "rows_of_b": rows_of_b}
-    return functions.call(_DotRows, _DOT, inputs, {"num_threads": num_threads})
+    return functions.call_operator(_DotRows, _DOT, inputs, num_threads, {"num_threads": num_threads})
 
 
-def _dot_kernel(a: Tensor, b: Tensor, *rows: Tensor, **options: Any) -> Tensor:
+def _dot_on_cpu(a: Tensor, b: Tensor, *rows: Tensor, **options: Any) -> Tensor:
     return bag_gradients.dot_rows(a, b, *rows, **options)  # type: ignore[return-value]
 
 
-def _dot_fake(a: Tensor, b: Tensor, rows_of_a: Tensor, rows_of_b: Tensor, num_threads: int | None = None) -> Tensor:
+def _dot_on_shapes(
+    a: Tensor, b: Tensor, rows_of_a: Tensor, rows_of_b: Tensor, num_threads: int | None = None
+) -> Tensor:
     check_devices(_DOT, a, b, rows_of_a, rows_of_b)
     return a.new_empty(rows_of_a.shape)
 
@@ -309,20 +292,18 @@ class _DotRows(Function):
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(
-        a: Tensor, b: Tensor, rows_of_a: Tensor, rows_of_b: Tensor, name: str, options: functions.Options
-    ) -> Tensor:
-        return operator(name)(a, b, rows_of_a, rows_of_b, **dict(options))  # type: ignore[no-any-return]
+    def forward(a: Tensor, b: Tensor, rows_of_a: Tensor, rows_of_b: Tensor, num_threads: int | None) -> Tensor:
+        return operator(_DOT)(a, b, rows_of_a, rows_of_b, num_threads=num_threads)  # type: ignore[no-any-return]
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
-        *tensors, _, ctx.options = inputs
+        *tensors, ctx.num_threads = inputs
         ctx.save_for_backward(*tensors)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
         a, b, rows_of_a, rows_of_b = ctx.saved_tensors
-        options: dict[str, Any] = dict(ctx.options)
+        options: dict[str, Any] = {"num_threads": ctx.num_threads}
 
         def add_up(like: Tensor, rows: Tensor, others: Tensor, which: Tensor) -> Tensor:
             """Add up the rows that each row of ``like`` was multiplied by, times the gradients of the products."""
@@ -332,15 +313,9 @@ class _DotRows(Function):
 
         of_a = add_up(a, rows_of_a, b, rows_of_b) if ctx.needs_input_grad[0] else None
         of_b = add_up(b, rows_of_b, a, rows_of_a) if ctx.needs_input_grad[1] else None
-        return of_a, of_b, None, None, None, None
+        return of_a, of_b, None, None, None
 
 
-define(
-    _DOT,
-    "(Tensor a, Tensor b, Tensor rows_of_a, Tensor rows_of_b, *, int? num_threads=None) -> Tensor",
-    _dot_kernel,
-    kernels.dot_rows,
-    _dot_fake,
-    _dot_batch,
-)
-functions.register_gradients(_DOT, _DotRows, 4)
+_DOT_SCHEMA = "(Tensor a, Tensor b, Tensor rows_of_a, Tensor rows_of_b, *, int? num_threads=None) -> Tensor"
+define(_DOT, _DOT_SCHEMA, Implementation(_dot_on_cpu, kernels.dot_rows, _dot_on_shapes, _dot_batch))
+functions.register_gradients(_DOT, _DotRows, 4, lambda options: options.get("num_threads"))

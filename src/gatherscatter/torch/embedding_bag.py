@@ -9,10 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gatherscatter.arrays.interop import TORCH, is_intercepted, is_plain_tensor, is_transformed
+from gatherscatter.arrays.torch_tensors import TORCH, is_intercepted, is_plain_tensor, is_transformed
 from gatherscatter.errors import CONVERTED_NEGATIVE, OpError, make_choice_error, make_error, raise_index_error, reword
 from gatherscatter.functions.gather_reduce import check_members_shape
 from gatherscatter.messages.sentences import format_sentence
+from gatherscatter.operation import Kernel
 from gatherscatter.torch.bags import find_member_bags, gather_reduce
 from gatherscatter.torch.functions import check_memory, check_tensors, choose_accumulate, gather
 
@@ -134,7 +135,7 @@ class EmbeddingBag(torch.nn.EmbeddingBag):
         accumulate = "step" if self.mode == "max" else choose_accumulate(self.weight)
         how: dict[str, Any] = {"reduction": _REDUCTIONS[self.mode], "accumulate": accumulate}
         if self.padding_idx is None:
-            return gather_reduce(self.weight, input, offsets, None, weights, **how)
+            return gather_reduce(self.weight, input, offsets=offsets, weights=weights, **how)
         return self._reduce_without_padding(input, offsets, weights, how)
 
     def _reduce_without_padding(
@@ -143,9 +144,10 @@ class EmbeddingBag(torch.nn.EmbeddingBag):
         """Put all padding into an additional bag, the first one. So shapes do not depend on values."""
         check_memory(_OP, input=input, per_sample_weights=weights)
         is_padding: Any = torch.arange(self.num_embeddings, device=input.device) == self.padding_idx
-        padding = gather("gather", is_padding, input).flatten()
+        padding = gather(Kernel.GATHER, is_padding, input).flatten()
         bags = input.shape[:-1] if offsets is None else offsets.shape
         ids = (find_member_bags(input, offsets, None, None, input.numel()) + 1).masked_fill(padding, 0)
         flat = None if weights is None else weights.flatten()
-        result = gather_reduce(self.weight, input.flatten(), None, ids, flat, num_segments=math.prod(bags) + 1, **how)
+        how |= {"segment_ids": ids, "num_segments": math.prod(bags) + 1, "weights": flat}
+        result = gather_reduce(self.weight, input.flatten(), **how)
         return result[1:].reshape(*bags, self.embedding_dim)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ from torch import Tensor
 from torch.autograd import Function, forward_ad
 
 from gatherscatter import _core
-from gatherscatter.arrays.interop import (
+from gatherscatter.arrays import convert
+from gatherscatter.arrays.kinds import check_kind, describe_object
+from gatherscatter.arrays.torch_tensors import (
     REVERSE,
     TORCH,
     check_layout,
@@ -20,71 +23,98 @@ from gatherscatter.arrays.interop import (
     is_plain_tensor,
     is_transformed,
 )
-from gatherscatter.arrays.kinds import check_kind, describe_object
-from gatherscatter.errors import OpTypeError, make_error
+from gatherscatter.errors import OpTypeError, check_effects, make_error
 from gatherscatter.messages.choices import WITHOUT_ACCUMULATE
+from gatherscatter.operation import BY_INDEX, Form, Kernel, Operation, make_operation
 from gatherscatter.torch.batching import with_batch_columns
 from gatherscatter.torch.gradients import FORMULAS, HALVES, GradientInputs, Movement
-from gatherscatter.torch.library import GATHERS, KERNELS, SCATTERS, operator
-
-Options = tuple[tuple[str, Any], ...]
-
-# The mode that skips indices out of range has different names in gathers and scatters.
-_SCATTER_MODE = {"fill": "drop"}
-_GATHER_MODE = {"drop": "fill"}
-_GATHER_OF = dict(zip(SCATTERS, ("gather", "gather_elements", "gather_nd"), strict=True))
+from gatherscatter.torch.library import CPU_KERNELS, find_options, operator
 
 
-_GATHER_DEFAULTS = {"mode": "raise", "num_threads": None}
-_SCATTER_DEFAULTS = {"reduction": "none", "include_self": True, "accumulate": "step", **_GATHER_DEFAULTS}
-
-
-def gather(name: str, data: Tensor, indices: Tensor, **options: Any) -> Tensor:
-    """Call a gather by name."""
-    if (made := call_directly(name, data, indices, None, **options)) is not None:
+def run(operation: Operation, inputs: dict[str, Any], out: Tensor | None = None) -> Tensor:
+    """Run a gather or scatter on tensors, and on values that are made tensors."""
+    if out is not None:
+        return run_any(operation, inputs, out)
+    if (made := call_directly(operation, inputs)) is not None:
         return made
-    return call(_Gather, name, {"data": data, "indices": indices}, _GATHER_DEFAULTS | options)
+    op = operation.op
+    check_effects(op, operation.reduction, operation.include_self, operation.accumulate)
+    data = as_tensor(operation, "data", inputs["data"])
+    others = (as_tensor(operation, name, value, data) for name, value in inputs.items() if name != "data")
+    return move(operation, data, *others)
 
 
-def scatter(name: str, data: Tensor, indices: Tensor, updates: Tensor, **options: Any) -> Tensor:
-    """Call a scatter by name."""
-    if (made := call_directly(name, data, indices, updates, **options)) is not None:
+def move(operation: Operation, data: Tensor, indices: Tensor, updates: Tensor | None = None) -> Tensor:
+    """Run a gather or scatter on tensors, with gradients."""
+    inputs = {"data": data, "indices": indices} | ({} if updates is None else {"updates": updates})
+    if (made := call_directly(operation, inputs)) is not None:
         return made
-    inputs = {"data": data, "indices": indices, "updates": updates}
-    return call(_Scatter, name, inputs, _SCATTER_DEFAULTS | options)
+    function = _Gather if updates is None else _Scatter
+    return call_operator(function, operation.kernel, inputs, operation, find_options(operation))
 
 
-def call_directly(
-    name: str,
-    data: Tensor,
-    indices: Tensor,
-    updates: Tensor | None,
-    axis: int = 0,
-    batch_dims: int = 0,
-    reduction: str = "none",
-    include_self: bool = True,
-    accumulate: str = "step",
-    mode: str = "raise",
-    num_threads: int | None = None,
-) -> Tensor | None:
-    """Run a call on plain tensors that nothing observes or differentiates. None: it has to go another way."""
+def gather(kernel: Kernel, data: Tensor, indices: Tensor, **fields: Any) -> Tensor:
+    """Run a gather. ``fields`` are those of its `Operation`."""
+    return move(Operation(str(kernel), kernel, **fields), data, indices)
+
+
+def scatter(kernel: Kernel, data: Tensor, indices: Tensor, updates: Tensor, **fields: Any) -> Tensor:
+    """Run a scatter. ``fields`` are those of its `Operation`."""
+    return move(Operation(str(kernel), kernel, **fields), data, indices, updates)
+
+
+def call_directly(operation: Operation, inputs: dict[str, Any]) -> Tensor | None:
+    """Run a call on plain tensors that nothing observes or differentiates. None: use the general path."""
     if torch.compiler.is_compiling():  # it does not trace calls of the core
         return None
-    made = _core.apply_to_tensors(
-        name, name, data, indices, updates, axis, batch_dims, reduction, include_self, accumulate, mode, True, None,
-        num_threads,
-    )  # fmt: skip
+    made = _core.run_on_tensors(operation, inputs)
     return None if made is NotImplemented else made
 
 
-def call(function: Any, name: str, inputs: Mapping[str, Tensor | None], options: dict[str, Any]) -> Tensor:
-    """Call an operator. ``function`` defines its gradients: a Function of the inputs, the name and the options."""
+def run_any(operation: Operation, inputs: dict[str, Any], out: Tensor) -> Tensor:
+    """Run the array function of `gatherscatter`, which writes to ``out``."""
+    return getattr(_core, operation.kernel)(**inputs, out=out, **find_options(operation))  # type: ignore[no-any-return]
+
+
+_INTEGERS = ("indices", "offsets", "segment_ids", "indptr")
+
+
+def as_tensor(operation: Operation, name: str, value: Any, data: Tensor | None = None) -> Tensor:
+    """Return the value as a tensor, on the device of data.
+
+    Lists, numbers and NumPy arrays are copied: a backward pass may need them later.
+    """
+    if isinstance(value, Tensor):
+        return value
+    made = _make_tensor(operation, name, value)
+    return made if data is None or data.is_cpu else made.to(data.device)
+
+
+def _make_tensor(operation: Operation, name: str, value: Any) -> Tensor:
+    op = operation.op
+    if torch.compiler.is_compiling():  # the compiler can't trace the checks
+        array = np.array(value)
+        return torch.from_numpy(array.astype(np.int64) if array.size == 0 and name in _INTEGERS else array)
+    if name in _INTEGERS:
+        array = np.array(convert.as_indices(op, name, value, lists=operation.kernel.form == Form.TUPLES))
+    else:
+        array = np.array(convert.as_array(op, name, value))
+    try:
+        return torch.from_numpy(array)
+    except (TypeError, ValueError) as error:
+        raise OpTypeError(f"{op}: {name} can't be made a tensor: {error}", op=op, input=name) from None
+
+
+def call_operator(
+    function: Any, name: str, inputs: Mapping[str, Tensor | None], static: Any, options: dict[str, Any]
+) -> Tensor:
+    """Call an operator by name. ``function`` defines its gradients: a Function of the inputs and ``static``."""
     tensors = [tensor for tensor in inputs.values() if tensor is not None]
     try:
         if is_differentiated(*tensors):
-            return apply(name, function, *inputs.values(), name, tuple(options.items()))  # type: ignore[no-any-return]
+            return apply(name, function, *inputs.values(), static)  # type: ignore[no-any-return]
         if _is_unobserved(tensors):
-            return KERNELS[name](*inputs.values(), **options)
+            return CPU_KERNELS[name](*inputs.values(), **options)
         return operator(name)(*inputs.values(), **options)  # type: ignore[no-any-return]
     except NotImplementedError:  # there are only kernels for dense tensors
         for each, tensor in inputs.items():
@@ -170,20 +200,20 @@ class _Gather(Function):
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(data: Tensor, indices: Tensor, name: str, options: Options) -> Tensor:
-        made = call_directly(name, data, indices, None, **dict(options))
-        return operator(name)(data, indices, **dict(options)) if made is None else made
+    def forward(data: Tensor, indices: Tensor, operation: Operation) -> Tensor:
+        made = call_directly(operation, {"data": data, "indices": indices})
+        return operator(operation.kernel)(data, indices, **find_options(operation)) if made is None else made
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
-        data, indices, ctx.name, ctx.options = inputs
+        data, indices, ctx.operation = inputs
         ctx.shape = data.shape
         ctx.save_for_backward(indices)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
         (indices,) = ctx.saved_tensors
-        return _compute_gather_gradient(ctx.name, ctx.shape, indices, grad, dict(ctx.options)), None, None, None
+        return _compute_gather_gradient(ctx.operation, ctx.shape, indices, grad), None, None
 
 
 @with_plain
@@ -191,92 +221,80 @@ class _Scatter(Function):
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(data: Tensor, indices: Tensor, updates: Tensor, name: str, options: Options) -> Tensor:
-        made = call_directly(name, data, indices, updates, **dict(options))
-        return operator(name)(data, indices, updates, **dict(options)) if made is None else made
+    def forward(data: Tensor, indices: Tensor, updates: Tensor, operation: Operation) -> Tensor:
+        made = call_directly(operation, {"data": data, "indices": indices, "updates": updates})
+        return operator(operation.kernel)(data, indices, updates, **find_options(operation)) if made is None else made
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
-        data, indices, updates, ctx.name, ctx.options = inputs
+        data, indices, updates, ctx.operation = inputs
         ctx.data_shape, ctx.updates_shape, ctx.updates_type = data.shape, updates.shape, updates.dtype
-        nonlinear = dict(ctx.options)["reduction"] in ("mul", "min", "max")
+        nonlinear = ctx.operation.reduction in ("mul", "min", "max")
         ctx.save_for_backward(indices, *((data, updates, output) if nonlinear else ()))
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
         indices, *saved = ctx.saved_tensors
-        options = dict(ctx.options)
-        move = make_movement(ctx.name, ctx.data_shape, indices, ctx.updates_shape, options)
-        formula = FORMULAS[options["reduction"]]
-        of_data, of_updates = formula(move, GradientInputs(*saved) if saved else None, grad)
-        return of_data, None, of_updates.to(ctx.updates_type), None, None
+        movement = make_movement(ctx.operation, ctx.data_shape, indices, ctx.updates_shape)
+        formula = FORMULAS[ctx.operation.reduction]
+        of_data, of_updates = formula(movement, GradientInputs(*saved) if saved else None, grad)
+        return of_data, None, of_updates.to(ctx.updates_type), None
 
 
-def _compute_gather_gradient(
-    name: str, shape: Sequence[int], indices: Tensor, grad: Tensor, options: dict[str, Any]
-) -> Tensor:
+def _compute_gather_gradient(operation: Operation, shape: Sequence[int], indices: Tensor, grad: Tensor) -> Tensor:
     """Return the gradient of data. An element that was read more than once gets the sum of the gradients."""
-    axis, batch_dims, mode = options.get("axis", 0), options.get("batch_dims", 0), options["mode"]
-    common = {
-        "reduction": "add",
-        "accumulate": choose_accumulate(grad),
-        "mode": _SCATTER_MODE.get(mode, mode),
-        "num_threads": options["num_threads"],
-    }
+    form, axis, batch_dims = operation.kernel.form, operation.axis, operation.batch_dims
+    add = operation.make_counterpart(reduction="add", accumulate=choose_accumulate(grad), batch_dims=0)
     zeros = grad.new_zeros(shape)
-    if name == "gather_elements":
-        return scatter("scatter_elements", zeros, indices, grad, axis=axis, **common)
-    if name == "gather_nd":
-        return scatter("scatter_nd", zeros, with_batch_columns(indices, batch_dims), grad, **common)
+    if form == Form.TUPLES:
+        return move(add, zeros, with_batch_columns(indices, batch_dims), grad)
     if batch_dims == 0:
-        return scatter("scatter_update", zeros, indices, grad, axis=axis, **common)
+        return move(add, zeros, indices, grad)
     # Scatters have no batch dims, so index tuples name them. The axes between them and the indexed axis move behind it.
     axis, batch_dims = axis % len(shape), batch_dims + (indices.ndim if batch_dims < 0 else 0)
     places = range(axis, axis + indices.ndim - batch_dims), range(batch_dims, indices.ndim)
     tuples = with_batch_columns(indices.unsqueeze(-1), batch_dims)
-    rows = scatter("scatter_nd", zeros.movedim(axis, batch_dims), tuples, grad.movedim(*map(tuple, places)), **common)
+    add = add._replace(kernel=Kernel.SCATTER_ND, axis=0)
+    rows = move(add, zeros.movedim(axis, batch_dims), tuples, grad.movedim(*map(tuple, places)))
     return rows.movedim(batch_dims, axis)
 
 
 def make_movement(
-    name: str, data_shape: Sequence[int], indices: Tensor, updates_shape: Sequence[int], options: dict[str, Any]
+    operation: Operation, data_shape: Sequence[int], indices: Tensor, updates_shape: Sequence[int]
 ) -> Movement:
     """Return the scatter of a call, and the matching gather, for other values."""
-    place: dict[str, Any] = {key: options[key] for key in ("axis", "num_threads") if key in options}
-    mode = options["mode"]
 
     def put(data: Tensor, updates: Tensor, reduction: str = "none", include_self: bool = True) -> Tensor:
         accumulate = "step" if reduction in WITHOUT_ACCUMULATE else choose_accumulate(data)
-        how = {"reduction": reduction, "include_self": include_self, "accumulate": accumulate, "mode": mode}
-        return scatter(name, data, indices, updates, **place, **how)
+        how: dict[str, Any] = {"reduction": reduction, "include_self": include_self, "accumulate": accumulate}
+        return move(operation._replace(**how), data, indices, updates)
 
     def take(data: Tensor) -> Tensor:
-        return gather(_GATHER_OF[name], data, indices, **place, mode=_GATHER_MODE.get(mode, mode))
+        return move(operation.make_counterpart(), data, indices)
 
     def at_end(which: str) -> Tensor:
-        return _find_first_or_last(which, name, data_shape, indices, len(updates_shape), place, mode)
+        return _find_first_or_last(which, operation, data_shape, indices, len(updates_shape))
 
-    return Movement(put, take, at_end, updates_shape, options["include_self"])
+    return Movement(put, take, at_end, updates_shape, operation.include_self)
 
 
 def _find_first_or_last(
-    which: str, name: str, data_shape: Sequence[int], indices: Tensor, rank: int, place: dict[str, Any], mode: str
+    which: str, operation: Operation, data_shape: Sequence[int], indices: Tensor, rank: int
 ) -> Tensor:
     """Find the updates that are the first ("min") or last ("max") of their place, by scattering their numbers."""
     places, count = tuple(data_shape), tuple(indices.shape)
     behind = 0  # trailing axes of updates, along which the result is constant
-    if name == "scatter_nd":
+    if operation.kernel.form == Form.TUPLES:
         places, count = (*places[: count[-1]], 1), (*count[:-1], 1)  # data must have at least one axis
         behind = rank - len(count)
-    elif name == "scatter_update":
-        axis = place["axis"] % len(places)
-        places, place = (places[axis],), place | {"axis": 0}
+    elif operation.kernel.form == Form.ROWS:
+        axis = operation.axis % len(places)
+        places, operation = (places[axis],), operation._replace(axis=0)
         behind = len(data_shape) - axis - 1
     numbers = torch.arange(1, math.prod(count) + 1, device=indices.device).reshape(count)
-    ends = scatter(
-        name, numbers.new_zeros(places), indices, numbers, **place, reduction=which, include_self=False, mode=mode
-    )
-    found = gather(_GATHER_OF[name], ends, indices, **place, mode=_GATHER_MODE.get(mode, mode)) == numbers
+    operation = operation._replace(reduction=which, include_self=False, accumulate="step")
+    ends = move(operation, numbers.new_zeros(places), indices, numbers)
+    found = move(operation.make_counterpart(), ends, indices) == numbers
     return found[(..., *(None,) * behind)] if behind >= 0 else found.squeeze(-1)
 
 
@@ -285,25 +303,25 @@ def choose_accumulate(values: Tensor) -> str:
     return "wide" if values.dtype in HALVES else "step"
 
 
-def register_gradients(name: str, function: Any, tensors: int) -> None:
+def register_gradients(name: str, function: Any, tensors: int, make_static: Callable[[dict[str, Any]], Any]) -> None:
     """Register the gradients of an operator for direct calls, as in programs of `torch.export`.
 
-    ``function`` is the Function that `call` uses. The first ``tensors`` inputs of the operator are tensors.
+    ``function`` is the Function that `call_operator` uses. The first ``tensors`` inputs of the operator are tensors.
+    ``make_static`` makes the last argument of the Function from the options of the operator.
     """
 
     def setup_context(ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Tensor) -> None:
         ctx.attributes = len(inputs) - tensors
         axis = {"axis": inputs[tensors]} if ctx.attributes else {}
-        options = tuple({**axis, **keyword_only_inputs}.items())
-        function.setup_context(ctx, (*inputs[:tensors], name, options), output)
+        static = make_static({**axis, **keyword_only_inputs})
+        function.setup_context(ctx, (*inputs[:tensors], static), output)
 
     def backward(ctx: Any, grad: Tensor) -> Any:
-        return (*function.backward(ctx, grad)[:-2], *(None,) * ctx.attributes)
+        return (*function.backward(ctx, grad)[:-1], *(None,) * ctx.attributes)
 
     torch.library.register_autograd(f"gatherscatter::{name}", backward, setup_context=setup_context)
 
 
-for _name in GATHERS:
-    register_gradients(_name, _Gather, 2)
-for _name in SCATTERS:
-    register_gradients(_name, _Scatter, 3)
+for _kernel in BY_INDEX:
+    _function, _tensors = (_Scatter, 3) if _kernel.is_scatter else (_Gather, 2)
+    register_gradients(_kernel, _function, _tensors, partial(make_operation, _kernel))

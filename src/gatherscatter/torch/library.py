@@ -8,56 +8,63 @@ that gathers and reduces.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from gatherscatter import _core
 from gatherscatter._core import tensor_array
-from gatherscatter.arrays.interop import USES_TORCH_OPERATORS, register_tensors
+from gatherscatter.arrays.torch_tensors import USES_TORCH_OPERATORS
 from gatherscatter.errors import OpTypeError
+from gatherscatter.operation import BY_INDEX, FUNCTIONS, Kernel, Operation, make_operation
 from gatherscatter.specs.table import slots_shape
 from gatherscatter.torch import batching
 from gatherscatter.torch.device import kernels
+from gatherscatter.torch.schemas import SCHEMAS
 
-register_tensors()
-
-Kernel = Callable[..., Tensor]
-KERNELS: dict[str, Kernel] = {}
+CpuKernel = Callable[..., Tensor]
+CPU_KERNELS: dict[str, CpuKernel] = {}
 """The CPU kernels of the operators, by name."""
-
-_OF_GATHERS = "str mode='raise', int? num_threads=None) -> Tensor"
-_OF_SCATTERS = "str reduction='none', bool include_self=True, str accumulate='step', " + _OF_GATHERS
-
-_SIGNATURES = {
-    "gather": "(Tensor data, Tensor indices, int axis=0, *, int batch_dims=0, " + _OF_GATHERS,
-    "gather_elements": "(Tensor data, Tensor indices, int axis=0, *, " + _OF_GATHERS,
-    "gather_nd": "(Tensor data, Tensor indices, *, int batch_dims=0, " + _OF_GATHERS,
-    "scatter_update": "(Tensor data, Tensor indices, Tensor updates, int axis=0, *, " + _OF_SCATTERS,
-    "scatter_elements": "(Tensor data, Tensor indices, Tensor updates, int axis=0, *, " + _OF_SCATTERS,
-    "scatter_nd": "(Tensor data, Tensor indices, Tensor updates, *, " + _OF_SCATTERS,
-}
-GATHERS, SCATTERS = tuple(_SIGNATURES)[:3], tuple(_SIGNATURES)[3:]
 
 
 def operator(name: str) -> Any:
     """Return the operator with the name of an array function."""
-    return getattr(torch.ops.gatherscatter, name).default
+    return getattr(torch.ops.gatherscatter, str(name)).default
 
 
-def define(
-    name: str, signature: str, kernel: Kernel, on_device: Kernel, fake: Kernel, vmap_rule: Callable[..., Any]
-) -> None:
-    """Define an operator. Its tensor inputs are positional. ``on_device`` is the kernel for other devices."""
-    qualified = f"gatherscatter::{name}"
+def find_options(operation: Operation) -> dict[str, Any]:
+    """Return the arguments of an operator of PyTorch that are not tensors."""
+    options = {name: getattr(operation, name) for name in _OPTIONS[operation.kernel]}
+    if operation.bags is not None:
+        options["num_segments"] = operation.bags.num_segments
+    return options
+
+
+_OPTIONS = {
+    kernel: tuple(each.name for each in FUNCTIONS[kernel].parameters if each.name in Operation._fields)
+    for kernel in map(Kernel, SCHEMAS)
+}
+
+
+class Implementation(NamedTuple):
+    """The functions that run an operator. Its tensors are positional."""
+
+    on_cpu: CpuKernel
+    on_device: CpuKernel  # other devices
+    on_shapes: CpuKernel  # fake tensors
+    on_batch: Callable[..., Any]  # the rule for `torch.vmap`
+
+
+def define(name: str, signature: str, implementation: Implementation) -> None:
+    """Define an operator."""
+    qualified, on_device = f"gatherscatter::{name}", implementation.on_device
     torch.library.define(qualified, signature, tags=(torch.Tag.pt2_compliant_tag,))
-    KERNELS[name] = on_device if USES_TORCH_OPERATORS else kernel
-    torch.library.impl(qualified, "CPU", KERNELS[name])
+    CPU_KERNELS[name] = on_device if USES_TORCH_OPERATORS else implementation.on_cpu
+    torch.library.impl(qualified, "CPU", CPU_KERNELS[name])
     torch.library.impl(qualified, "CompositeExplicitAutograd", on_device)
-    torch.library.register_fake(qualified, fake)
-    torch.library.register_vmap(qualified, vmap_rule)
+    torch.library.register_fake(qualified, implementation.on_shapes)
+    torch.library.register_vmap(qualified, implementation.on_batch)
 
 
 def check_devices(op: str, data: Tensor, *others: Tensor | None) -> None:
@@ -68,37 +75,48 @@ def check_devices(op: str, data: Tensor, *others: Tensor | None) -> None:
             raise OpTypeError(text, op=op, input="data")
 
 
-def _fake(name: str) -> Kernel:
+def _on_shapes(kernel: Kernel) -> CpuKernel:
     """Return the fake kernel of an operator, for tensors that have shapes but no values."""
 
     def gather(data: Tensor, indices: Tensor, axis: int = 0, *, batch_dims: int = 0, **_: Any) -> Tensor:
-        check_devices(name, data, indices)
-        return data.new_empty(slots_shape(name, data.shape, indices.shape, axis, batch_dims))
+        check_devices(kernel, data, indices)
+        return data.new_empty(slots_shape(kernel, data.shape, indices.shape, axis, batch_dims))
 
     def scatter(data: Tensor, indices: Tensor, updates: Tensor, *_: Any, **__: Any) -> Tensor:
-        check_devices(name, data, indices, updates)
+        check_devices(kernel, data, indices, updates)
         return data.new_empty(data.shape)
 
-    return scatter if name in SCATTERS else gather
+    return scatter if kernel.is_scatter else gather
 
 
-def _kernel(name: str) -> Kernel:
+def _on_cpu(kernel: Kernel) -> CpuKernel:
     """Return the CPU kernel. It skips the conversion of inputs, and falls back to the array function if it has to."""
-    call = getattr(_core, name)
-    is_scatter = name in SCATTERS
+    call = getattr(_core, kernel)
 
-    def kernel(data: Tensor, indices: Tensor, *others: Any, **options: Any) -> Tensor:
+    def run(data: Tensor, indices: Tensor, *others: Any, **options: Any) -> Tensor:
         try:
-            arrays = [tensor_array(name, "data", data), tensor_array(name, "indices", indices)]
-            if is_scatter:
-                arrays.append(tensor_array(name, "updates", others[0]))
+            arrays = [tensor_array(kernel, "data", data), tensor_array(kernel, "indices", indices)]
+            if kernel.is_scatter:
+                arrays.append(tensor_array(kernel, "updates", others[0]))
         except (RuntimeError, TypeError):
             return call(data, indices, *others, **options)  # type: ignore[no-any-return]
-        return torch.from_numpy(call(*arrays, *others[is_scatter:], **options))
+        return torch.from_numpy(call(*arrays, *others[kernel.is_scatter :], **options))
 
-    return kernel
+    return run
 
 
-for _name, _signature in _SIGNATURES.items():
-    _on_device = partial(kernels.scatter if _name in SCATTERS else kernels.gather, _name)
-    define(_name, _signature, _kernel(_name), _on_device, _fake(_name), batching.RULES[_name])
+def _on_device(kernel: Kernel) -> CpuKernel:
+    """Return the kernel for other devices."""
+
+    def run(*given: Any, **options: Any) -> Tensor:
+        tensors, axis = given[: 2 + kernel.is_scatter], given[2 + kernel.is_scatter :]
+        return kernels.run(make_operation(kernel, options | {"axis": axis[0]} if axis else options), *tensors)
+
+    return run
+
+
+for _kernel in BY_INDEX:
+    _implementation = Implementation(
+        _on_cpu(_kernel), _on_device(_kernel), _on_shapes(_kernel), batching.RULES[_kernel]
+    )
+    define(_kernel, SCHEMAS[_kernel], _implementation)

@@ -12,7 +12,7 @@ from gatherscatter.functions import bag_gradients
 from gatherscatter.torch import batching, functions
 from gatherscatter.torch.device import kernels
 from gatherscatter.torch.gradients import divide_by_counts
-from gatherscatter.torch.library import check_devices, define, operator
+from gatherscatter.torch.library import Implementation, check_devices, define, operator
 
 _OP = "sum_matches"
 
@@ -22,7 +22,7 @@ def sum_matches(
 ) -> Tensor:
     """Call the operator of `bag_gradients.sum_matches`."""
     inputs = {"values": values, "keys": keys, "targets": targets, "rows": rows, "bags": bags}
-    return functions.call(_SumMatches, _OP, inputs, {"num_threads": num_threads})
+    return functions.call_operator(_SumMatches, _OP, inputs, num_threads, {"num_threads": num_threads})
 
 
 def differentiate_extremum_of_bags(
@@ -36,11 +36,11 @@ def differentiate_extremum_of_bags(
     return sum_matches(divide_by_counts(grad, ties.clamp(min=1)), out, data, bags, rows, num_threads)
 
 
-def _kernel(values: Tensor | None, keys: Tensor, *others: Any, **options: Any) -> Tensor:
+def _on_cpu(values: Tensor | None, keys: Tensor, *others: Any, **options: Any) -> Tensor:
     return bag_gradients.sum_matches(values, keys, *others, **options)  # type: ignore[return-value]
 
 
-def _fake(
+def _on_shapes(
     values: Tensor | None, keys: Tensor, targets: Tensor, rows: Tensor, bags: Tensor, num_threads: int | None = None
 ) -> Tensor:
     check_devices(_OP, keys, values, targets, rows, bags)
@@ -69,29 +69,22 @@ class _SumMatches(Function):
         targets: Tensor,
         rows: Tensor,
         bags: Tensor,
-        name: str,
-        options: functions.Options,
+        num_threads: int | None,
     ) -> Tensor:
-        return operator(name)(values, keys, targets, rows, bags, **dict(options))  # type: ignore[no-any-return]
+        return operator(_OP)(values, keys, targets, rows, bags, num_threads=num_threads)  # type: ignore[no-any-return]
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
-        _, keys, targets, rows, bags, _, ctx.options = inputs
+        _, keys, targets, rows, bags, ctx.num_threads = inputs
         ctx.save_for_backward(keys, targets, rows, bags)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
         keys, targets, rows, bags = ctx.saved_tensors
-        of_values = sum_matches(grad, targets, keys, bags, rows, **dict(ctx.options))
-        return of_values, None, None, None, None, None, None
+        of_values = sum_matches(grad, targets, keys, bags, rows, num_threads=ctx.num_threads)
+        return of_values, None, None, None, None, None
 
 
-define(
-    _OP,
-    "(Tensor? values, Tensor keys, Tensor targets, Tensor rows, Tensor bags, *, int? num_threads=None) -> Tensor",
-    _kernel,
-    kernels.sum_matches,
-    _fake,
-    _sum_batch,
-)
-functions.register_gradients(_OP, _SumMatches, 5)
+_SCHEMA = "(Tensor? values, Tensor keys, Tensor targets, Tensor rows, Tensor bags, *, int? num_threads=None) -> Tensor"
+define(_OP, _SCHEMA, Implementation(_on_cpu, kernels.sum_matches, _on_shapes, _sum_batch))
+functions.register_gradients(_OP, _SumMatches, 5, lambda options: options.get("num_threads"))

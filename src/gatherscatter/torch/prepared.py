@@ -16,6 +16,7 @@ from gatherscatter.errors import OpValueError, check_effects, make_choice_error,
 from gatherscatter.functions.gather_reduce import check_choices, check_members_shape
 from gatherscatter.functions.group_reductions import ONE_PASS, plan_core_reductions, read_names
 from gatherscatter.functions.inspect import normalise_axis, sizes_of
+from gatherscatter.operation import Kernel, Operation
 from gatherscatter.torch import bags, functions
 from gatherscatter.torch.device import kernels, tensors
 from gatherscatter.torch.device.runs import PlaceRuns, mark_checked
@@ -34,8 +35,8 @@ def prepare(indices: Tensor, shape: int | Sequence[int], axis: int | None = None
     first = normalise_axis(_OP, axis or 0, sizes) if is_single else 0
     dims = sizes[first : first + 1] if is_single else sizes[: like.shape[-1]]
     probe = torch.zeros((), dtype=torch.uint8, device=indices.device).expand((1,) * first + (dims or (1,)))
-    kernel = "gather" if is_single else "gather_nd"
-    rows, _ = kernels.find_rows(_OP, kernel, probe, indices, first, 0, "raise")
+    operation = Operation(_OP, Kernel.GATHER if is_single else Kernel.GATHER_ND, first)
+    rows, _ = kernels.find_rows(operation, probe, indices)
     return PreparedTensors(first, dims, rows)
 
 
@@ -98,7 +99,7 @@ class PreparedTensors:
     def gather(self, data: Tensor) -> Tensor:
         """Take the rows of ``data`` that the indices name."""
         flat = self._merge("data", data, self.dims)
-        return self._split(functions.gather("gather", flat, self._numbers, axis=self.axis), self._shape)
+        return self._split(functions.gather(Kernel.GATHER, flat, self._numbers, axis=self.axis), self._shape)
 
     def sum(self, updates: Tensor, *, accumulate: str = "step") -> Tensor:
         """Add up the updates for each place. This is the backward pass of `gather`."""
@@ -119,7 +120,7 @@ class PreparedTensors:
         flat, new = self._merge("data", data, self.dims), self._merge("updates", updates, self._shape)
         check_effects(_OP, reduction, include_self, accumulate)
         how: dict[str, Any] = {"reduction": reduction, "include_self": include_self, "accumulate": accumulate}
-        made = functions.scatter("scatter_update", flat, self._numbers, new, axis=self.axis, **how)
+        made = functions.scatter(Kernel.SCATTER_UPDATE, flat, self._numbers, new, axis=self.axis, **how)
         return self._split(made, self.dims)
 
     def reduce(self, updates: Tensor, reductions: str | Sequence[str]) -> tuple[Tensor, ...]:
@@ -149,7 +150,7 @@ class PreparedTensors:
         """Pass rows of ``data`` along pairs (i, j): row i of the result reduces the rows j of ``data``."""
         if len(self.dims) != 2:
             raise make_error("propagate_pairs", _OP, count=len(self.dims))
-        check_choices(_OP, reduction, accumulate)
+        check_choices(Operation(_OP, Kernel.GATHER_REDUCE, reduction=reduction, accumulate=accumulate))
         if data.ndim == 0 or data.shape[0] != self.dims[0 if transpose else 1]:
             raise make_error("propagate_rows", _OP, rows=self.dims[0 if transpose else 1], shape=tuple(data.shape))
         if weights is not None:

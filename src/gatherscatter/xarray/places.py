@@ -11,7 +11,7 @@ import xarray as xr
 
 from gatherscatter import _core
 from gatherscatter.arrays import convert
-from gatherscatter.arrays.interop import DASK, kind_of
+from gatherscatter.arrays.adapters import is_lazy
 from gatherscatter.errors import OpKeyValueError, OpValueError, check_places
 from gatherscatter.xarray.positions import Positions
 
@@ -74,7 +74,7 @@ class NamedPlaces:
         if isinstance(updates, xr.DataArray | xr.Variable):
             made: xr.Variable = updates if isinstance(updates, xr.Variable) else updates.variable
         else:
-            updates = updates if kind_of(updates) is DASK else convert.as_array(self._op, "updates", updates)
+            updates = updates if is_lazy(updates) else convert.as_array(self._op, "updates", updates)
             first = len(self.dims) - np.ndim(updates)
             if first < 0:
                 text = f"updates have {np.ndim(updates)} dimensions, but at most {len(self.dims)} fit: {self._known()}"

@@ -12,8 +12,8 @@ from pandas.errors import InvalidIndexError  # type: ignore[import-untyped]
 
 from gatherscatter import _core
 from gatherscatter.arrays import convert
+from gatherscatter.arrays.adapters import is_lazy
 from gatherscatter.arrays.convert import native
-from gatherscatter.arrays.interop import DASK, kind_of
 from gatherscatter.errors import (
     OpIndexError,
     OpKeyValueError,
@@ -282,7 +282,7 @@ class _Dimension:
     def _with_dims(self, given: Any) -> xr.DataArray:
         if isinstance(given, xr.DataArray):
             return given
-        if self.labels is None and not isinstance(given, xr.Variable | tuple | list) and kind_of(given) is not DASK:
+        if self.labels is None and not isinstance(given, xr.Variable | tuple | list) and not is_lazy(given):
             given = convert.as_array(self.lookup.op, str(self.name), given)
         try:
             if isinstance(given, xr.Variable | tuple):

@@ -6,7 +6,8 @@ import itertools
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -15,9 +16,11 @@ from numpy.typing import ArrayLike
 
 from gatherscatter.arrays import convert
 from gatherscatter.errors import OpTypeError, OpValueError, integer_fault
-from gatherscatter.functions.chunked import ChunkedMovement, IndexRule, Options, Route, Shape, Window, count_tuples
+from gatherscatter.functions.chunked import ChunkedMovement, Route, Shape, Window, count_tuples
+from gatherscatter.operation import BY_INDEX, Kernel, Operation
 from gatherscatter.specs import calls
 from gatherscatter.specs.table import OpVersion, slots_shape
+from gatherscatter.system.progress import ChunkProgress
 
 Progress = Callable[[int, int, int], None]  # chunks done, chunks in all, bytes moved
 Stored: TypeAlias = "zarr.Array[Any]"
@@ -71,6 +74,10 @@ class Terms:
     workers: int = 4
     memory_limit: int | None = None
     lock_timeout: float | None = None
+    progress: bool | Progress = False
+    dry_run: bool = False
+    job: str | None = None
+    resume: bool | None = None
 
     def check(self, op: str) -> None:
         """Raise TypeError or ValueError for a value that is not valid."""
@@ -86,6 +93,14 @@ class Terms:
         if seconds is not None and not (isinstance(seconds, int | float) and seconds >= 0):
             text = f"{op}: lock_timeout must be a number of seconds, not {self.lock_timeout!r}"
             raise OpValueError(text, op=op, input="lock_timeout")
+        if self.job is not None and not isinstance(self.job, str):
+            raise OpTypeError(f"{op}: job must be a string, not {self.job!r}", op=op, input="job")
+
+    def show_progress(self, op: str) -> AbstractContextManager[Progress]:
+        """Return a context whose value is called with the progress."""
+        if callable(self.progress):
+            return nullcontext(self.progress)
+        return ChunkProgress(op) if self.progress else nullcontext(lambda done, total, moved: None)
 
 
 @dataclass(frozen=True)
@@ -123,7 +138,7 @@ class StoredCall:
     array, grid : the array that is read or changed, and the blocks in which this is done
     move, route : the places that the indices name, and the blocks in which these are
     slots : the shape of updates or of the result
-    indices, updates, options : as given; updates are in the element type of the array
+    indices, updates : as given; updates are in the element type of the array
     """
 
     array: Stored
@@ -133,12 +148,16 @@ class StoredCall:
     slots: Shape
     indices: np.ndarray
     updates: np.ndarray | None = None
-    options: Options = field(default_factory=Options)
+
+    @property
+    def operation(self) -> Operation:
+        """The gather or scatter."""
+        return self.move.operation
 
     @property
     def op(self) -> str:
         """The name of the function in messages."""
-        return self.move.rule.op
+        return self.operation.op
 
     @property
     def axes(self) -> Shape:
@@ -235,49 +254,28 @@ class StoredCall:
         return math.prod(sizes) * self.dtype.itemsize
 
 
-def checked_call(
-    op: str,
-    kernel: str,
-    array: Any,
-    indices: ArrayLike,
-    updates: ArrayLike | None = None,
-    *,
-    axis: int = 0,
-    batch_dims: int = 0,
-    mode: str = "raise",
-    negative: bool = True,
-    options: Options | None = None,
-) -> StoredCall:
-    """Check everything that can be known without reading the array. ``op`` is the name in messages.
+def check_call(operation: Operation, array: Any, indices: ArrayLike, updates: ArrayLike | None = None) -> StoredCall:
+    """Check everything that can be known without reading the array.
 
     Raises
     ------
     IndexError, TypeError, ValueError
         The errors of the array function for data of this shape and type.
     """
-    rule, options = IndexRule(op, kernel, mode, negative), options or Options()
-    array = open_array(op, "array", array, mode="r+" if rule.is_scatter else "r")
+    op, kernel = operation.op, operation.kernel
+    array = open_array(op, "array", array, mode="r+" if kernel.is_scatter else "r")
     index = convert.as_indices(op, "indices", indices)
     kind = np.dtype(array.dtype)
     probe = np.broadcast_to(np.zeros((), kind), array.shape)  # takes no memory
-    update = convert.cast(op, "updates", updates, "array", probe, widen=False) if rule.is_scatter else None
-    grid = ChunkGrid(array.shape, (array.shards or array.chunks) if rule.is_scatter else array.chunks)
-    move = ChunkedMovement.check_call(
-        rule,
-        kind,
-        array.shape,
-        tuple((size,) for size in grid.block),
-        index,
-        None if update is None else update.shape,
-        axis=axis,
-        batch_dims=batch_dims,
-        options=options,
-    )
+    update = convert.cast(op, "updates", updates, "array", probe, widen=False) if kernel.is_scatter else None
+    grid = ChunkGrid(array.shape, (array.shards or array.chunks) if kernel.is_scatter else array.chunks)
+    chunks, shape = tuple((size,) for size in grid.block), None if update is None else update.shape
+    move = ChunkedMovement.check_call(operation, kind, array.shape, chunks, index, shape)
     if update is not None:
-        _try_elements(op, kind, options)
-    slots = slots_shape(kernel, array.shape, index.shape, axis, batch_dims)
+        _try_elements(operation, kind)
+    slots = slots_shape(kernel, array.shape, index.shape, operation.axis, operation.batch_dims)
     touched = count_tuples(move, index, (0,) * len(move.positions))
-    return StoredCall(array, grid, move, touched, slots, index, update, options)
+    return StoredCall(array, grid, move, touched, slots, index, update)
 
 
 def open_array(op: str, name: str, given: Any, *, mode: Literal["r", "r+"]) -> Stored:
@@ -312,13 +310,13 @@ def open_array(op: str, name: str, given: Any, *, mode: Literal["r", "r+"]) -> S
     return found
 
 
-def _try_elements(op: str, kind: np.dtype[Any], options: Options) -> None:
+def _try_elements(operation: Operation, kind: np.dtype[Any]) -> None:
     """Raise the error of the kernel if it can't reduce elements of this type."""
-    if kind.kind in "US" and options.reduction != "none":
-        text = f"{op}: text of a fixed width can't be concatenated in place; store it with variable width"
-        raise OpTypeError(text, op=op, input="array")
-    nothing = np.zeros(0, kind)
-    convert.execute(op, "scatter_nd", np.zeros(1, kind), np.zeros((0, 1), np.int64), nothing, **vars(options))
+    if kind.kind in "US" and operation.reduction != "none":
+        text = f"{operation.op}: text of a fixed width can't be concatenated in place; store it with variable width"
+        raise OpTypeError(text, op=operation.op, input="array")
+    on_elements = operation._replace(kernel=Kernel.SCATTER_ND, mode="raise")
+    convert.execute(on_elements, np.zeros(1, kind), np.zeros((0, 1), np.int64), np.zeros(0, kind))
 
 
 def version_call(
@@ -332,10 +330,9 @@ def version_call(
         The errors of the op version for data of this shape and type. Two kinds of op versions can't be called: those
         that are not gathers or scatters by index, and those that reshape their result at the end (GatherND-5).
     """
-    if row.kernel in ("gather_tree", "gather_reduce", "tensor_scatter") or row.finish is not None:
+    if row.kernel not in BY_INDEX or row.finish is not None:
         raise OpTypeError(f"{row.name} can't be applied to an array of Zarr", op=row.name, input=row.inputs[0].name)
     probe = np.broadcast_to(np.zeros((), np.dtype(array.dtype)), array.shape)  # no memory
     arrays, values = calls.check_inputs(row, (probe, *inputs), attributes)
-    arrays, how = calls.kernel_arguments(row, arrays, values)
-    options = Options(*(how.pop(name) for name in ("reduction", "include_self", "accumulate")))
-    return checked_call(row.name, row.kernel, array, *arrays[1:], options=options, **how)
+    arrays, operation = calls.prepare_call(row, arrays, values)
+    return check_call(operation, array, *arrays[1:])

@@ -9,23 +9,33 @@ from typing import Any
 
 import numpy as np
 import zarr
+from numpy.typing import ArrayLike
 
 from gatherscatter.arrays import convert
 from gatherscatter.errors import OpTypeError, OpValueError
 from gatherscatter.functions.chunked import BlockPart, Shape, Window, count_tuples
-from gatherscatter.zarr.call import ChunkGrid, Progress, Report, Stored, StoredCall, Terms, open_array
+from gatherscatter.operation import Kernel, Operation
+from gatherscatter.zarr.call import ChunkGrid, Progress, Report, Stored, StoredCall, Terms, check_call, open_array
 from gatherscatter.zarr.storage import Writer, check_writable, is_same, map_in_threads, open_writer
 
 REGION_BYTES = 1 << 28  # bytes of a stored result that are computed in memory at a time
 
 
-def gather(call: StoredCall, out: Any, terms: Terms, progress: Progress, *, dry_run: bool) -> Any:
-    """Run a checked call. Return the result, or with ``dry_run`` a report."""
+def run(operation: Operation, array: Any, indices: ArrayLike, out: Any, terms: Terms) -> Any:
+    """Run a gather. Return the result, or with ``dry_run`` a report."""
+    terms.check(operation.op)
+    call = check_call(operation, array, indices)
+    with terms.show_progress(operation.op) as progress:
+        return gather(call, out, terms, progress)
+
+
+def gather(call: StoredCall, out: Any, terms: Terms, progress: Progress) -> Any:
+    """Run a checked call."""
     if isinstance(out, str | os.PathLike):
         out = open_array(call.op, "out", out, mode="r+")
     _check_out(call, out)
     budget, workers = call.budgets(terms.memory_limit, terms.workers)
-    if dry_run:
+    if terms.dry_run:
         chunks = len(call.route.numbers) * len(call.free_windows())
         written = math.prod(call.slots) * call.dtype.itemsize
         return Report(call.op, call.move.count, chunks, call.grid.size, call.touched_bytes, written, dry_run=True)
@@ -59,7 +69,7 @@ class _Reader:
             made = count_tuples(call.move, call.indices[box], tuple(s.start for s in box))
         origin = [s.start for s in in_free]
         windows = [window for _, window in call.free_windows(in_free)]
-        if call.move.rule.mode == "fill":
+        if call.operation.skips:
             result[...] = np.zeros((), call.dtype)
         slots = call.put_box_first(result)
 
@@ -83,7 +93,8 @@ class _Reader:
     def _values(self, window: Window, part: BlockPart) -> np.ndarray:
         call = self._call
         block = call.merge_axes(np.asarray(call.array[window]))
-        return convert.execute(call.op, "gather", block, part.rows, num_threads=self._num_threads)
+        operation = Operation(call.op, Kernel.GATHER, num_threads=self._num_threads)
+        return convert.execute(operation, block, part.rows)
 
 
 def _to_store(reader: _Reader, out: Stored, writer: Writer, region_bytes: int, progress: Progress) -> None:

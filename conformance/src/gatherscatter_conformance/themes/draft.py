@@ -20,8 +20,8 @@ SECTIONS = {
 # Operators that can name any elements of a 1-D tensor.
 _OTHERS = ("tensor_scatter", "gather_tree", "gather_reduce", "gather_quantized")
 LINES = tuple(row for row in ROWS.values() if row.kernel not in _OTHERS)
-GATHERS = tuple(row for row in LINES if row.kernel.startswith("gather"))
-SCATTERS = tuple(row for row in LINES if row.kernel.startswith("scatter"))
+GATHERS = tuple(row for row in LINES if not row.is_scatter)
+SCATTERS = tuple(row for row in LINES if row.is_scatter)
 
 
 # Element types for calls in which only the shapes matter. `sample_types` takes the first three that a version has: of 4

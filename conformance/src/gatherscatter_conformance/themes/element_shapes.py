@@ -11,7 +11,7 @@ from gatherscatter.oracle import ROWS, OracleRow
 from gatherscatter_conformance.themes.draft import CaseDraft, call, i64, sample_types, section
 from gatherscatter_conformance.themes.values import ramp
 
-ELEMENTS = tuple(row for row in ROWS.values() if row.kernel.endswith("elements"))
+ELEMENTS = tuple(row for row in ROWS.values() if row.form == "lanes")
 
 
 def drafts() -> Iterator[CaseDraft]:

@@ -90,12 +90,12 @@ def _several(row: OracleRow) -> Iterator[CaseDraft]:
 def _empty_slices() -> Iterator[CaseDraft]:
     """Yield cases with empty slices. Indices are checked although no element is moved."""
     for row in LINES:
-        if row.kernel.endswith("elements"):
+        if row.form == "lanes":
             continue
         rules = ("O19", "2.11", *range_rules(row))
         for name in ("float32", "int64"):
             for place, label in ((1, "in range"), (2, "out of range"), (-3, "out of range below")):
-                indices = i64([[place]] if row.kernel.endswith("nd") else [place])
+                indices = i64([[place]] if row.form == "tuples" else [place])
                 updates = ramp(name, (1, 0)) if row in SCATTERS else None
                 made = call(row, ramp(name, (2, 0)), indices, updates)
                 inside = label == "in range"

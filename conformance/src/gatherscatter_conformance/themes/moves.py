@@ -42,10 +42,10 @@ def drafts() -> Iterator[CaseDraft]:
             over = draft_line_call(row, ramp(name, len(updates)), back, updates)
             yield CaseDraft(row.name, kind, "edges of the type", over, (*rules, *_width(row.name, name)))
     for row in (*GATHERS, *SCATTERS):
-        if row.kernel.endswith("elements"):
+        if row.form == "lanes":
             continue
         for name in sample_types(row):
-            indices = i64([[2], [0]]) if row.kernel.endswith("nd") else i64([2, 0])
+            indices = i64([[2], [0]]) if row.form == "tuples" else i64([2, 0])
             new = ramp(name, (2, 3), start=9) if row in SCATTERS else None
             rows = call_of(row, ramp(name, (3, 3)), indices, new)
             yield CaseDraft(row.name, "slices", "two rows of three", rows, (section(row), "types"))

@@ -11,7 +11,7 @@ from gatherscatter.oracle import ROWS, OracleRow
 from gatherscatter_conformance.themes.draft import CaseDraft, call, sample_types, section
 from gatherscatter_conformance.themes.values import ramp
 
-TUPLES = tuple(row for row in ROWS.values() if row.kernel.endswith("nd"))
+TUPLES = tuple(row for row in ROWS.values() if row.form == "tuples")
 BATCHED = tuple(row for row in TUPLES if "batch_dims" in row.attributes)
 
 

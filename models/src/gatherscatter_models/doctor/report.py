@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from gatherscatter.operation import Form
 from gatherscatter.specs.rows import DOMAIN
 from gatherscatter.system.files import write_text
 from gatherscatter_models.findings.nodes import Site
@@ -61,7 +62,7 @@ class NodeReport:
         record = self.record
         parts = []
         if record.tuples is not None:
-            kind = "tuple" if self.site.row.kernel.endswith("_nd") else "index"
+            kind = "tuple" if self.site.row.kernel.form == Form.TUPLES else "index"
             plural = {"tuple": "tuples", "index": "indices"}[kind]
             parts.append(f"{record.tuples} {kind if record.tuples == 1 else plural}")
         if record.lowest is not None and record.highest is not None:

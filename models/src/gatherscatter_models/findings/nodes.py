@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter.arrays.convert import element_type, number_elements, number_places
+from gatherscatter.operation import Kernel
 from gatherscatter.specs.calls import GENERIC_REDUCTIONS
 from gatherscatter.specs.table import OpVersion, gather_axis_name
 
@@ -130,11 +131,11 @@ class NodeValues:
         if self.row.kernel in BY_TUPLE:
             batch = self.attributes.get("batch_dims", 0)
             return None if self.k is None else list(shape[batch : batch + self.k])
-        if self.row.kernel == "gather_tree":
+        if self.row.kernel == Kernel.GATHER_TREE:
             return list(shape[2:3])
-        if self.row.kernel == "gather_reduce":
+        if self.row.kernel == Kernel.GATHER_REDUCE:
             return list(shape[:1])
-        if self.row.kernel == "tensor_scatter":
+        if self.row.kernel == Kernel.TENSOR_SCATTER:
             return [self._cache_positions(shape)]
         return None if self.axis is None else [shape[self.axis]]
 
@@ -185,7 +186,7 @@ class NodeValues:
     @property
     def elements(self) -> int | None:
         """How many elements the updates of a scatter or the indices of a gather have; None where unknown."""
-        shape = self.shapes.get("updates" if self.row.kernel.startswith("scatter") else "indices")
+        shape = self.shapes.get("updates" if self.row.kernel.is_scatter else "indices")
         return None if shape is None or None in shape else math.prod(dim for dim in shape if dim is not None)
 
     @property
@@ -198,7 +199,7 @@ class NodeValues:
         if data is None or self.indexed_sizes is None or self.row.kernel in ELEMENTWISE:
             return None
         end = self.attributes.get("batch_dims", 0) + (self.k or 0)
-        if self.row.kernel == "scatter_update" and self.axis is not None:
+        if self.row.kernel == Kernel.SCATTER_UPDATE and self.axis is not None:
             return data[: self.axis] + data[self.axis + 1 :]
         return data[end if self.row.kernel in BY_TUPLE else (self.axis or 0) + 1 :]
 

@@ -10,8 +10,9 @@ import ml_dtypes  # noqa: F401  (gives NumPy the names of bfloat16, float8 and i
 import numpy as np
 
 from gatherscatter.errors import OpError
+from gatherscatter.operation import BY_INDEX, Kernel
 from gatherscatter.specs import own_operators
-from gatherscatter.specs.calls import BY_INDEX, check_call, check_inputs
+from gatherscatter.specs.calls import check_call, check_inputs
 from gatherscatter.specs.rows import DOMAIN
 from gatherscatter.specs.table import OpVersion
 from gatherscatter_models.findings.nodes import INDEX_ROLES, Operand, Site
@@ -70,7 +71,7 @@ def _check_ranks(row: OpVersion, site: Site, operands: Mapping[str, Operand], at
 
 
 def _has_tuples(row: OpVersion) -> bool:
-    return row.kernel in ("gather_nd", "scatter_nd")
+    return row.kernel in (Kernel.GATHER_ND, Kernel.SCATTER_ND)
 
 
 def _last_size(operand: Operand) -> int | None:

@@ -16,8 +16,9 @@ from typing import NamedTuple
 import onnx
 
 from gatherscatter.errors import OpValueError
+from gatherscatter.operation import REQUIRED, Kernel
 from gatherscatter.specs import quantized
-from gatherscatter.specs.rows import DOMAIN, DOMAIN_VERSION, REQUIRED
+from gatherscatter.specs.rows import DOMAIN, DOMAIN_VERSION
 from gatherscatter_models.findings.nodes import NodeValues, Site, collect_static_values
 from gatherscatter_models.findings.verdicts import judge_before_run
 from gatherscatter_models.interface import ModelError
@@ -239,7 +240,7 @@ def _find_slowness(values: NodeValues) -> str | None:
 
 def _move(node: onnx.NodeProto, site: Site, name: str) -> onnx.NodeProto:
     """Return a node of the domain ``gatherscatter`` that replaces one of ONNX or of ONNX Runtime's domain."""
-    if site.row.kernel == "gather_quantized":
+    if site.row.kernel == Kernel.GATHER_QUANTIZED:
         attributes = dict(site.attributes)
         axis = attributes.pop("gather_axis")
         return onnx.helper.make_node(

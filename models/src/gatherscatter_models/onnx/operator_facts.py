@@ -13,6 +13,7 @@ from typing import Any
 
 import onnx
 
+from gatherscatter.operation import Kernel
 from gatherscatter.specs import table
 from gatherscatter.specs.own_operators import OWN_OPERATORS
 from gatherscatter.specs.table import OpVersion, result_shape
@@ -170,7 +171,7 @@ def _infer_own_operator(
     row = OWN_OPERATORS.get(op_type)
     if row is None:
         return []
-    if row.kernel == "gather_quantized":
+    if row.kernel == Kernel.GATHER_QUANTIZED:
         return [_infer_table(row, inputs, attributes, unknown)]
     find = _infer_gather_reduce if op_type == "GatherReduce" else partial(_infer_gather_or_scatter, row)
     return [ValueInfo(inputs[0].elem_type if inputs and inputs[0] else 0, find(inputs, attributes, unknown))]

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter.errors import OpValueError
+from gatherscatter.operation import REQUIRED
 from gatherscatter.specs import table
 from gatherscatter.specs.rows import REQUIRED
 from gatherscatter.specs.table import Dims, OpVersion, result_shape

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gatherscatter.explaining.library_code.call import LibraryCall
+from gatherscatter.operation import Form, Kernel
 
 FUNCTIONS = {"none": "set_at", "add": "add_at", "sub": "subtract_at"}
 _AXES = "abcdefgh"
@@ -12,7 +13,7 @@ _OWN = "ijklmnop"
 def code(call: LibraryCall) -> list[str]:
     """Write the call in einx."""
     call.require(not call.reduces_bags, "einx has no reduction over bags of different sizes")
-    call.require(call.kernel not in ("gather_tree", "tensor_scatter"), "einx has nothing of this kind")
+    call.require(call.kernel not in (Kernel.GATHER_TREE, Kernel.TENSOR_SCATTER), "einx has nothing of this kind")
     call.require(call.rule == "negative" or call.rule == "nonnegative" or not call.missing,
                   "einx does not define what happens to indices out of range")  # fmt: skip
     call.require(call.rule not in ("wrap", "clip"), "einx does not define what happens to indices out of range")
@@ -21,7 +22,7 @@ def code(call: LibraryCall) -> list[str]:
     call.require(call.rank <= 8 and len(call.index_shape) <= 8, "more axes than letters")
     call.require(not call.by_tuple or call.k > 0, "einx has no empty index tuples")
     call.require(not call.is_fused, "einx does not make batch dims one")
-    if call.kernel.endswith("elements"):
+    if call.kernel.form == Form.LANES:
         call.require(not call.shorter, "in einx one axis has one size; slice data first")
     data, indices, rest = _axes(call)
     lines = _lines(call)
@@ -51,7 +52,7 @@ def _lines(call: LibraryCall) -> list[str]:
 def _axes(call: LibraryCall) -> tuple[str, str, str]:
     """The notation of data, indices, and the output or the updates."""
     names = list(_AXES[: call.rank])
-    if call.kernel.endswith("elements"):
+    if call.kernel.form == Form.LANES:
         own = ["i" if axis == call.axis else name for axis, name in enumerate(names)]
         data = [f"[{name}]" if axis == call.axis else name for axis, name in enumerate(names)]
         return " ".join(data), " ".join(own), " ".join(own)

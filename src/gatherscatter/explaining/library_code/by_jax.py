@@ -27,18 +27,19 @@ from gatherscatter.explaining.library_code.parts import (
     weighted_rows,
     wrap_positions,
 )
+from gatherscatter.operation import Kernel
 
 METHODS = {"none": "set", "add": "add", "sub": "subtract", "mul": "multiply", "min": "min", "max": "max"}
 
 
 def code(call: LibraryCall) -> list[str]:
     """Write the call in JAX."""
-    call.require(call.kernel != "gather_tree", "JAX has no beam search; a loop does it, as in NumPy")
+    call.require(call.kernel != Kernel.GATHER_TREE, "JAX has no beam search; a loop does it, as in NumPy")
     call.require(call.type != "string", "JAX has no strings")
     lines = ["import jax.numpy as jnp", *_notes(call)]
     if call.reduces_bags:
         return [*lines, *prepare_members(call, "jnp"), *_reduce_bags(call)]
-    if call.kernel == "tensor_scatter":
+    if call.kernel == Kernel.TENSOR_SCATTER:
         return ["import jax", *lines, *clear_missing_starts(call), *_scatter_windows(call)]
     lines += normalise_indices(call, "jnp", "indices = indices.astype(int)")
     if call.is_scatter:
@@ -49,7 +50,7 @@ def code(call: LibraryCall) -> list[str]:
 
 def plain_code(call: LibraryCall) -> list[str]:
     """Code with take, take_along_axis, indexing, ``.at[]`` and dynamic_update_slice."""
-    if call.kernel == "tensor_scatter":
+    if call.kernel == Kernel.TENSOR_SCATTER:
         return _scatter_windows(call)
     if call.reduces_bags:
         return _plain_bags(call)
@@ -65,10 +66,10 @@ def _notes(call: LibraryCall) -> list[str]:
     lines = negative_note(call, "JAX")
     if any(array.dtype.name in ("int64", "uint64", "float64", "complex128") for array in call.arrays.values()):
         lines.append('# call jax.config.update("jax_enable_x64", True) first; otherwise 64-bit values lose bits')
-    if call.is_scatter and call.kernel != "tensor_scatter":
+    if call.is_scatter and call.kernel != Kernel.TENSOR_SCATTER:
         lines.append("# JAX drops updates whose index is out of range, without an error")
         lines += repeated_note(call, "JAX")
-    elif call.kernel in ("gather", "gather_elements"):
+    elif call.kernel in (Kernel.GATHER, Kernel.GATHER_ELEMENTS):
         lines.append("# JAX fills in NaN or the least integer for an index out of range, without an error")
     elif not call.is_scatter and call.indices is not None:
         lines.append("# JAX takes the nearest element for an index out of range, without an error")
@@ -77,7 +78,7 @@ def _notes(call: LibraryCall) -> list[str]:
 
 def _gather(call: LibraryCall) -> list[str]:
     if call.missing:
-        simple = call.kernel == "gather" and call.batch_dims == 0 and call.index_type != "uint64"
+        simple = call.kernel == Kernel.GATHER and call.batch_dims == 0 and call.index_type != "uint64"
         call.require(simple, "zeros for indices out of range take several steps here")
         return [f'output = jnp.take(data, indices, axis={call.axis}, mode="fill", fill_value=0)']
     if call.by_tuple and call.k == 0:
@@ -102,7 +103,7 @@ def _scatter(call: LibraryCall) -> list[str]:
 
 def _index(call: LibraryCall) -> tuple[list[str], str]:
     """The lines before the index expression, and the subscript."""
-    if call.kernel == "scatter_update":
+    if call.kernel == Kernel.SCATTER_UPDATE:
         return [], call.subscript("indices")
     return index_lines(call, "jnp"), "[at]"
 

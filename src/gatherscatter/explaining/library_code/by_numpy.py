@@ -21,6 +21,7 @@ from gatherscatter.explaining.library_code.parts import (
     weighted_rows,
     wrap_positions,
 )
+from gatherscatter.operation import Kernel
 
 UFUNCS = {"add": "add", "sub": "subtract", "mul": "multiply", "min": "minimum", "max": "maximum"}
 
@@ -38,9 +39,9 @@ for n, length in enumerate(max_seq_len):
 def code(call: LibraryCall) -> list[str]:
     """Write the call in NumPy."""
     lines = ["import numpy as np"]
-    if call.kernel == "gather_tree":
+    if call.kernel == Kernel.GATHER_TREE:
         return [*lines, _TREE]
-    if call.kernel == "tensor_scatter":
+    if call.kernel == Kernel.TENSOR_SCATTER:
         return [*lines, *clear_missing_starts(call), *_scatter_windows(call)]
     if call.reduces_bags:
         return [*lines, *negative_note(call, "NumPy"), *prepare_members(call, "np"), *_reduce_bags(call)]
@@ -50,7 +51,7 @@ def code(call: LibraryCall) -> list[str]:
 
 def plain_code(call: LibraryCall) -> list[str]:
     """Code with take, take_along_axis, put_along_axis, indexing, and ``at`` of ufuncs."""
-    if call.kernel == "tensor_scatter":
+    if call.kernel == Kernel.TENSOR_SCATTER:
         return _scatter_windows(call)
     if call.reduces_bags:
         return _plain_bags(call)
@@ -143,9 +144,9 @@ def gather_with_empty_tuples(call: LibraryCall, library: str) -> str:
 
 def gather_expression(call: LibraryCall, library: str, data: str = "data", indices: str = "indices") -> str:
     """The gather in one batch, for NumPy and JAX."""
-    if call.kernel == "gather_elements":
+    if call.kernel == Kernel.GATHER_ELEMENTS:
         return f"{library}.take_along_axis({data}, {indices}, axis={call.axis})"
-    if call.kernel == "gather_nd":
+    if call.kernel == Kernel.GATHER_ND:
         return f"{data}[{index_tuple(library, indices)}]"
     return f"{library}.take({data}, {indices}, axis={call.axis - call.batch_dims})"
 
@@ -193,7 +194,7 @@ def _batch_arrays(call: LibraryCall) -> str:
 
 def _gather_with_zeros(call: LibraryCall) -> list[str]:
     """Lines that write zeros where an index is out of range."""
-    simple = call.kernel == "gather" and call.batch_dims in (0, call.axis) and call.sizes[0] > 0
+    simple = call.kernel == Kernel.GATHER and call.batch_dims in (0, call.axis) and call.sizes[0] > 0
     call.require(simple, "zeros for indices out of range take several steps here")
     size, zero = call.sizes[0], "''" if call.type == "string" else "0"
     taken = f"data[{_batch_arrays(call)}found]" if call.batch_dims else f"np.take(data, found, axis={call.axis})"
@@ -224,9 +225,9 @@ def _scatter(call: LibraryCall) -> list[str]:
 
 def _assign(call: LibraryCall, part: str = "") -> list[str]:
     result = call.result_name
-    if call.kernel == "scatter_elements":
+    if call.kernel == Kernel.SCATTER_ELEMENTS:
         return [_copy(call), f"np.put_along_axis({result}{part}, indices, updates, axis={call.axis})"]
-    if call.kernel == "scatter_update":
+    if call.kernel == Kernel.SCATTER_UPDATE:
         return [_copy(call), f"{result}{call.subscript('indices')} = updates"]
     return [*index_lines(call, "np"), _copy(call), f"{result}[at] = updates"]
 

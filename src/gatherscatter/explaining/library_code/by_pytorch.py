@@ -24,6 +24,7 @@ from gatherscatter.explaining.library_code.parts import (
     weighted_rows,
     wrap_positions,
 )
+from gatherscatter.operation import Kernel
 
 REDUCTIONS = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin", "mean": "mean"}
 _BOOLEAN = {"add": "amax", "mul": "amin", "min": "amin", "max": "amax"}  # for booleans as numbers
@@ -34,10 +35,10 @@ _TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "float16", "float3
 
 def code(call: LibraryCall) -> list[str]:
     """Write the call in PyTorch."""
-    call.require(call.kernel != "gather_tree", "PyTorch has no beam search; a loop does it, as in NumPy")
+    call.require(call.kernel != Kernel.GATHER_TREE, "PyTorch has no beam search; a loop does it, as in NumPy")
     call.require(call.type in _TYPES, f"PyTorch does not index tensors of {call.type}")
     lines = ["import torch"]
-    if call.kernel == "tensor_scatter":
+    if call.kernel == Kernel.TENSOR_SCATTER:
         return [*lines, *clear_missing_starts(call), *_scatter_windows(call)]
     if call.reduces_bags:
         return [*lines, *_prepare_members(call), *_reduce_bags(call)]
@@ -51,15 +52,15 @@ def code(call: LibraryCall) -> list[str]:
 
 def plain_code(call: LibraryCall) -> list[str]:
     """Code with indexing, gather, scatter, scatter_reduce and index_put."""
-    if call.kernel == "tensor_scatter":
+    if call.kernel == Kernel.TENSOR_SCATTER:
         return _scatter_windows(call)
     if call.reduces_bags:
         return _plain_bags(call)
     if not call.is_scatter:
         return [f"{call.result_name} = {_gather_expression(call, 'indices.long()')}"]
-    if call.kernel == "scatter_elements" and call.reduction != "none":
+    if call.kernel == Kernel.SCATTER_ELEMENTS and call.reduction != "none":
         return [f"{call.result_name} = {_reduce(call, 'data', call.axis, 'indices.long()', 'updates')}"]
-    if call.kernel == "scatter_nd":
+    if call.kernel == Kernel.SCATTER_ND:
         call.require(call.reduction in ("none", "add", "sub"), f"index_put has no {call.reduction}")
         return _put(call, "indices.long()")
     return _assign(call, "indices.long()")
@@ -68,7 +69,7 @@ def plain_code(call: LibraryCall) -> list[str]:
 def _notes(call: LibraryCall) -> list[str]:
     if call.is_scatter:
         lines = repeated_note(call, "PyTorch")
-        stepwise = call.kernel == "scatter_nd" and _uses_index_put(call)
+        stepwise = call.kernel == Kernel.SCATTER_ND and _uses_index_put(call)
         if not stepwise:
             lines += _halves_note(call)
         return lines + overflow_note(call, "PyTorch")
@@ -83,8 +84,8 @@ def _halves_note(call: LibraryCall) -> list[str]:
 
 def _is_subscript(call: LibraryCall) -> bool:
     """Whether the code is ``data[...]``. It accepts negative indices, unlike the functions."""
-    plain = call.kernel in ("gather", "gather_nd", "gather_reduce", "scatter_update")
-    return plain or (call.kernel == "scatter_nd" and _uses_index_put(call))
+    plain = call.kernel in (Kernel.GATHER, Kernel.GATHER_ND, Kernel.GATHER_REDUCE, Kernel.SCATTER_UPDATE)
+    return plain or (call.kernel == Kernel.SCATTER_ND and _uses_index_put(call))
 
 
 def _uses_index_put(call: LibraryCall) -> bool:
@@ -106,7 +107,9 @@ def _normalise_indices(call: LibraryCall) -> list[str]:
 
 def _gather(call: LibraryCall) -> list[str]:
     if call.missing:
-        simple = call.kernel == "gather" and call.batch_dims == 0 and call.sizes[0] > 0 and call.index_type != "uint64"
+        simple = (
+            call.kernel == Kernel.GATHER and call.batch_dims == 0 and call.sizes[0] > 0 and call.index_type != "uint64"
+        )
         call.require(simple, "zeros for indices out of range take several steps here")
         size = call.sizes[0]
         return [
@@ -127,7 +130,7 @@ def _gather(call: LibraryCall) -> list[str]:
 
 def _gather_expression(call: LibraryCall, indices: str) -> str:
     """The gather. ``indices`` are int64, as the functions need."""
-    if call.kernel == "gather_elements":
+    if call.kernel == Kernel.GATHER_ELEMENTS:
         return f"torch.gather(data, {call.axis}, {indices})"
     one = "data[indices.unbind(-1)]" if call.by_tuple else f"data{call.subscript('indices')}"
     return map_batches("torch", one, call.batch_dims)
@@ -136,9 +139,9 @@ def _gather_expression(call: LibraryCall, indices: str) -> str:
 def _scatter(call: LibraryCall) -> list[str]:
     call.require(call.adds_stepwise, "PyTorch chooses the type of the sum itself")
     call.require(not call.by_tuple or call.k > 0, "PyTorch has no empty index tuples")
-    if call.kernel == "scatter_update":
+    if call.kernel == Kernel.SCATTER_UPDATE:
         call.require(call.reduction == "none", "expand the indices, and use scatter_reduce")
-    if call.kernel == "scatter_nd" and _uses_index_put(call):
+    if call.kernel == Kernel.SCATTER_ND and _uses_index_put(call):
         return _put(call, "indices")
     if call.reduction == "none":
         return _assign(call, "indices")
@@ -147,7 +150,7 @@ def _scatter(call: LibraryCall) -> list[str]:
 
 def _assign(call: LibraryCall, indices: str) -> list[str]:
     result = call.result_name
-    if call.kernel == "scatter_update":
+    if call.kernel == Kernel.SCATTER_UPDATE:
         return [f"{result} = data.clone()", f"{result}{call.subscript('indices')} = updates"]
     return [f"{result} = data.scatter({call.axis}, {indices}, updates)"]
 

@@ -15,6 +15,7 @@ from gatherscatter.explaining.library_code.parts import (
     sum_of,
     weighted_rows,
 )
+from gatherscatter.operation import Kernel
 from gatherscatter.specs.rows import ONNX_13
 
 FUNCTIONS = {"none": "update", "add": "add", "sub": "sub", "min": "min", "max": "max"}
@@ -25,13 +26,13 @@ WIDEN = "indices = tf.cast(indices, tf.int64)"
 
 def code(call: LibraryCall) -> list[str]:
     """Write the call in TensorFlow."""
-    call.require(call.kernel != "gather_tree", "only the former TensorFlow Addons had gather_tree")
-    call.require(call.kernel != "tensor_scatter", "TensorFlow has no scatter of windows")
+    call.require(call.kernel != Kernel.GATHER_TREE, "only the former TensorFlow Addons had gather_tree")
+    call.require(call.kernel != Kernel.TENSOR_SCATTER, "TensorFlow has no scatter of windows")
     call.require(not call.missing, "TensorFlow refuses indices out of range on a CPU, and ignores them on a GPU")
     call.require(call.type in TYPES, f"TensorFlow does not index tensors of {call.type}")
     if call.reduces_bags:
         return ["import tensorflow as tf", *_reduce_bags(call)]
-    full = call.kernel == "gather" or all(array.size for array in call.arrays.values())
+    full = call.kernel == Kernel.GATHER or all(array.size for array in call.arrays.values())
     call.require(full, "TensorFlow refuses tensors without elements here")
     lines = ["import tensorflow as tf"]
     if call.is_scatter:
@@ -49,14 +50,14 @@ def plain_code(call: LibraryCall) -> list[str]:
     result = call.result_name
     if call.reduces_bags:
         return _plain_bags(call)
-    if call.kernel == "gather_elements":
+    if call.kernel == Kernel.GATHER_ELEMENTS:
         return [f"{result} = tf.experimental.numpy.take_along_axis(data, indices, axis={call.axis})"]
     if not call.is_scatter:
         return [f"{result} = {_gather_expression(call)}"]
-    known = call.kernel in ("scatter_nd", "scatter_update")
+    known = call.kernel in (Kernel.SCATTER_ND, Kernel.SCATTER_UPDATE)
     call.require(known, f"there is no such scatter ({call.kernel})")
     call.require(call.reduction in FUNCTIONS, f"there is no tensor_scatter_nd for {call.reduction}")
-    if call.kernel == "scatter_nd":
+    if call.kernel == Kernel.SCATTER_ND:
         return [f"{result} = {_function(call)}(data, indices, updates)"]
     call.require(call.axis == 0, "there is no scatter along another axis than 0")
     return [f"{result} = {_function(call)}(data, indices[..., None], updates)"]
@@ -75,7 +76,7 @@ def _normalise_indices(call: LibraryCall) -> list[str]:
 
 
 def _gather(call: LibraryCall) -> list[str]:
-    if call.kernel == "gather_elements":
+    if call.kernel == Kernel.GATHER_ELEMENTS:
         return [f"at = {_grid(call)}", "output = tf.gather_nd(data, at)"]
     lines = [f"output = {_gather_expression(call)}"]
     if call.is_fused:
@@ -85,7 +86,7 @@ def _gather(call: LibraryCall) -> list[str]:
 
 def _gather_expression(call: LibraryCall) -> str:
     batch = f", batch_dims={call.batch_dims}" if call.batch_dims else ""
-    if call.kernel == "gather":
+    if call.kernel == Kernel.GATHER:
         return f"tf.gather(data, indices, axis={call.axis}{batch})"
     return f"tf.gather_nd(data, indices{batch})"
 
@@ -97,11 +98,11 @@ def _scatter(call: LibraryCall) -> list[str]:
     combined = call.type not in ("bool", "string") or call.reduction == "none"
     call.require(combined, f"TensorFlow does not combine elements of type {call.type}")
     function = _function(call)
-    if call.kernel == "scatter_nd":
+    if call.kernel == Kernel.SCATTER_ND:
         call.require(call.k > 0, "TensorFlow does not scatter with empty index tuples")
         alone = "[None]" if len(call.index_shape) == 1 else ""  # TensorFlow does not accept updates of rank 0
         return [f"output = {function}(data, indices{alone}, updates{alone})"]
-    if call.kernel == "scatter_elements":
+    if call.kernel == Kernel.SCATTER_ELEMENTS:
         return [f"at = {_grid(call)}", f"output = {function}(data, at, updates)"]
     axis, q = call.axis, len(call.index_shape)
     if axis == 0:

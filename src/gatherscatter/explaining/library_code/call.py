@@ -11,7 +11,8 @@ import numpy as np
 
 from gatherscatter import _core
 from gatherscatter.arrays.convert import element_type, number_elements
-from gatherscatter.functions.gather_reduce import Bags, find_bags
+from gatherscatter.functions.gather_reduce import FoundBags, find_bags
+from gatherscatter.operation import Bags, Form, Kernel, Operation
 from gatherscatter.specs.table import OpVersion
 
 HALVES = ("float16", "bfloat16")
@@ -58,7 +59,7 @@ class LibraryCall:
     result_name: str = "output"
 
     @property
-    def kernel(self) -> str:
+    def kernel(self) -> Kernel:
         """The movement of the call."""
         return self.row.kernel
 
@@ -85,7 +86,7 @@ class LibraryCall:
     @property
     def reduces_bags(self) -> bool:
         """Whether rows are gathered, and the rows of each bag are reduced."""
-        return self.kernel == "gather_reduce"
+        return self.kernel == Kernel.GATHER_REDUCE
 
     @property
     def bag_input(self) -> str | None:
@@ -117,7 +118,7 @@ class LibraryCall:
         return (max(int(ids.max()) + 1, 0) if ids.size else 0,)
 
     @cached_property
-    def bags(self) -> Bags:
+    def bags(self) -> FoundBags:
         """The members of each bag.
 
         Raises
@@ -125,12 +126,13 @@ class LibraryCall:
         IndexError
             An offset, a segment id or a number of indptr is out of range.
         """
+        operation = Operation(self.op, self.kernel)
         if self.bag_input is None:
-            return find_bags(self.op, self.members)
+            return find_bags(operation, self.members)
         numbers: dict[str, Any] = {self.bag_input: self.arrays[self.bag_input]}
         count = self.bags_shape[0] if self.bag_input == "segment_ids" else None
-        rules = self.op.startswith("openvino.")
-        return find_bags(self.op, self.members, **numbers, num_segments=count, embedding_rules=rules)
+        bags = Bags(count, embedding_rules=self.op == self.row.name)
+        return find_bags(operation._replace(bags=bags), self.members, **numbers)
 
     @property
     def empty_bags(self) -> np.ndarray:
@@ -148,7 +150,7 @@ class LibraryCall:
     @property
     def by_tuple(self) -> bool:
         """Whether the last dimension of indices holds tuples."""
-        return self.kernel.endswith("_nd")
+        return self.kernel.form == Form.TUPLES
 
     @property
     def is_fused(self) -> bool:
@@ -220,7 +222,7 @@ class LibraryCall:
         places = _core.resolve_indices(tuples, self.sizes, mode, True)
         if places is None:
             return False
-        if self.kernel.endswith("elements"):
+        if self.kernel.form == Form.LANES:
             places = number_elements(places, self.index_shape, self.axis)
         places = places[places >= 0]
         return len(np.unique(places)) < len(places)
@@ -234,7 +236,7 @@ class LibraryCall:
     @property
     def shorter(self) -> str:
         """The subscript of the part of data that shorter indices of GatherElements can reach; empty if it is all."""
-        if not self.kernel.endswith("elements"):
+        if self.kernel.form != Form.LANES:
             return ""
         pairs = list(zip(self.index_shape, self.data.shape, strict=True))
         parts = [":" if mine == whole or axis == self.axis else f":{mine}" for axis, (mine, whole) in enumerate(pairs)]

@@ -6,13 +6,14 @@ import math
 from dataclasses import replace
 
 from gatherscatter.explaining.library_code.call import LibraryCall
+from gatherscatter.operation import Kernel
 
 
 def index_lines(call: LibraryCall, library: str) -> list[str]:
     """``at``, the index expression of a scatter in NumPy's notation."""
-    if call.kernel == "scatter_nd":
+    if call.kernel == Kernel.SCATTER_ND:
         return [f"at = {index_tuple(library, 'indices')}"]
-    if call.kernel == "scatter_update":
+    if call.kernel == Kernel.SCATTER_UPDATE:
         return [f"at = ({'slice(None), ' * call.axis}indices{',' * (call.axis == 0)})"]
     return [f"at = list({library}.indices(indices.shape, sparse=True))", f"at[{call.axis}] = indices", "at = tuple(at)"]
 

@@ -14,6 +14,7 @@ from gatherscatter.arrays.convert import element_type
 from gatherscatter.explaining.page import main, steps_of
 from gatherscatter.explaining.playground.texts import MistakeError, ReadCall, read_call
 from gatherscatter.functions.plan import TableRows, movement, plan
+from gatherscatter.operation import Kernel
 from gatherscatter.specs import calls
 from gatherscatter.specs.table import TABLE
 from gatherscatter.system.processes import answer_lines
@@ -70,15 +71,15 @@ def _plan_size(call: ReadCall) -> int:
     """Return the number of elements of the result."""
     row = call.row
     arrays, values = calls.check_inputs(row, call.inputs, call.attributes)
-    if row.kernel == "gather_reduce":
+    if row.kernel == Kernel.GATHER_REDUCE:
         return _count_bags(calls.name_inputs(row, arrays)) * int(math.prod(arrays[0].shape[1:]))
-    if row.kernel == "gather_quantized":
+    if row.kernel == Kernel.GATHER_QUANTIZED:
         planned = plan(row.kernel, *arrays, axis=values.pop("gather_axis"), **values).movement
         assert isinstance(planned, TableRows)
         return planned.count * planned.width
-    if row.kernel in ("gather", "gather_nd", "gather_elements"):
-        (data, indices), options = calls.kernel_arguments(row, arrays, values)
-        axis, batch_dims = options["axis"], options["batch_dims"]
+    if row.kernel in (Kernel.GATHER, Kernel.GATHER_ND, Kernel.GATHER_ELEMENTS):
+        (data, indices), operation = calls.prepare_call(row, arrays, values)
+        axis, batch_dims = operation.axis, operation.batch_dims
         return math.prod(movement(row.kernel, data.shape, indices.shape, axis=axis, batch_dims=batch_dims).slots)
     return int(arrays[0].size)
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from gatherscatter.arrays.adapters import array_function
 from gatherscatter.arrays.convert import element_type
-from gatherscatter.arrays.interop import lazy_function, to_numpy_arguments
-from gatherscatter.errors import make_choice_error, make_error, with_call_errors
+from gatherscatter.errors import make_choice_error, make_error
 from gatherscatter.functions.statistics import names, ordered
 from gatherscatter.functions.statistics.layout import LabelLayout, lay_out
 from gatherscatter.functions.statistics.names import DEFAULT_FILL, Function
@@ -20,7 +20,7 @@ from gatherscatter.messages.suggestions import name_candidates
 _OP = "aggregate"
 
 
-@with_call_errors
+@array_function("group_idx", "a")
 def aggregate(
     group_idx: ArrayLike,
     a: ArrayLike,
@@ -125,20 +125,8 @@ def aggregate(
     >>> gs.aggregate([0, 1, 0], np.array([1.0, 3.0, 5.0]), lambda values: values.max() - values.min())
     array([4., 0.])
     """
-    given = {"group_idx": group_idx, "a": a}
-    options: dict[str, Any]
-    options = {"ddof": ddof, "q": q, "method": method, "dx": dx, "reverse": reverse, "num_threads": num_threads}
-    if lazy := lazy_function(_OP, given):
-        chosen = {name: value for name, value in options.items() if value is not None}
-        return lazy(group_idx, a, func, size, fill_value, order, dtype, axis, **chosen)  # type: ignore[no-any-return]
-    if converted := to_numpy_arguments(_OP, given):
-        result = aggregate(
-            **converted.values, func=func, size=size, fill_value=fill_value, order=order, dtype=dtype, axis=axis,
-            **options,
-        )  # fmt: skip
-        return converted.to_caller(result)  # type: ignore[no-any-return]
     function = func if callable(func) and not names.is_known(func) else names.find_function(_OP, func)
-    options = {"ddof": ddof, "q": q, "method": method, "dx": dx, "reverse": reverse}
+    options: dict[str, Any] = {"ddof": ddof, "q": q, "method": method, "dx": dx, "reverse": reverse}
     if "q" in names.OPTIONS.get(getattr(function, "name", ""), ()):
         _refuse_quantile_as_size(size)
     layout = lay_out(_OP, group_idx, a, size, order, axis)

@@ -13,89 +13,88 @@ from torch import Tensor
 from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.errors import check_size, index_fault, make_error
+from gatherscatter.operation import Bags, Form, Kernel, Operation
 from gatherscatter.torch.device import tensors
 from gatherscatter.torch.device.runs import PlaceRuns, is_checked
 from gatherscatter.torch.gradients import same
 
 
-def gather(
-    name: str, data: Tensor, indices: Tensor, axis: int = 0, *, batch_dims: int = 0, mode: str = "raise", op: str = "",
-    **options: Any,
-) -> Tensor:  # fmt: skip
-    """Gather by name: "gather", "gather_elements" or "gather_nd". Errors name ``op``."""
-    op = op or name
-    _check_call(op, name, {"data": data, "indices": indices}, axis=axis, batch_dims=batch_dims, mode=mode, **options)
+def run(operation: Operation, data: Tensor, indices: Tensor, updates: Tensor | None = None) -> Tensor:
+    """Run a gather or scatter."""
+    return _gather(operation, data, indices) if updates is None else _scatter(operation, data, indices, updates)
+
+
+def _gather(operation: Operation, data: Tensor, indices: Tensor) -> Tensor:
+    form, axis, batch_dims = operation.kernel.form, operation.axis, operation.batch_dims
+    _check_call(operation, {"data": data, "indices": indices})
     source, axis = tensors.as_movable(data), axis % max(data.ndim, 1)
     batch_dims += indices.ndim if batch_dims < 0 else 0
-    numbers, outside = find_rows(op, name, data, indices, axis, batch_dims, mode)
-    if name == "gather_elements":
+    operation = operation._replace(axis=axis, batch_dims=batch_dims)
+    numbers, outside = find_rows(operation, data, indices)
+    if form == Form.LANES:
         result = source.gather(axis, numbers) if source.numel() else source.new_zeros(indices.shape)
         return (result if outside is None else result.masked_fill(outside, 0)).view(data.dtype)
     first = axis
-    if name == "gather_nd" or batch_dims:
-        first, indexed = 0, batch_dims + (indices.shape[-1] if name == "gather_nd" else 1)
-        source = source if name == "gather_nd" else source.movedim(axis, batch_dims)
+    if form == Form.TUPLES or batch_dims:
+        first, indexed = 0, batch_dims + (indices.shape[-1] if form == Form.TUPLES else 1)
+        source = source if form == Form.TUPLES else source.movedim(axis, batch_dims)
         source = source.reshape((math.prod(source.shape[:indexed]), *source.shape[indexed:]))
     if not source.shape[first]:  # then all indices are out of range
         numbers, source = numbers.masked_fill(numbers >= 0, 0), source.new_zeros(_replace(source.shape, first, 1))
     result = source.index_select(first, numbers.flatten()).reshape(_replace(source.shape, first, *numbers.shape))
     if outside is not None:
         result = result.masked_fill(outside.reshape((*outside.shape, *(1,) * (source.ndim - 1 - first))), 0)
-    if name == "gather" and batch_dims:
+    if form == Form.ROWS and batch_dims:
         after = range(batch_dims, indices.ndim), range(axis, axis + indices.ndim - batch_dims)
         result = result.movedim(*map(tuple, after)).contiguous()
     return result.view(data.dtype)
 
 
-def scatter(
-    name: str, data: Tensor, indices: Tensor, updates: Tensor, axis: int = 0, *, reduction: str = "none",
-    include_self: bool = True, accumulate: str = "step", mode: str = "raise", batch_dims: int = 0, op: str = "",
-    **options: Any,
-) -> Tensor:  # fmt: skip
-    """Scatter by name: "scatter_update", "scatter_elements" or "scatter_nd". Errors name ``op``."""
-    op = op or name
+def _scatter(operation: Operation, data: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    op, form, batch_dims, reduction = operation.op, operation.kernel.form, operation.batch_dims, operation.reduction
     tensors.check_inputs(op, data=data, indices=indices, updates=updates)
     new = tensors.cast(op, "updates", updates, "data", data)
-    how: dict[str, Any] = {"reduction": reduction, "include_self": include_self, "accumulate": accumulate}
-    places: dict[str, Any] = {"axis": axis, "batch_dims": batch_dims, "mode": mode}
-    _check_call(op, name, {"data": data, "indices": indices, "updates": new}, **places, **how, **options)
-    tensors.refuse_exact(op, accumulate, data)
-    axis %= max(data.ndim, 1)
-    if name == "scatter_elements" and _is_line(indices, axis, data.shape):
-        name, indices = "scatter_update", indices[(0,) * axis + (slice(None),) + (0,) * (indices.ndim - 1 - axis)]
-    numbers, outside = find_rows(op, name, data, indices, axis, batch_dims, mode, updates)
+    _check_call(operation, {"data": data, "indices": indices, "updates": new})
+    tensors.refuse_exact(op, operation.accumulate, data)
+    axis = operation.axis % max(data.ndim, 1)
+    operation = operation._replace(axis=axis)
+    if form == Form.LANES and _is_line(indices, axis, data.shape):
+        form, indices = Form.ROWS, indices[(0,) * axis + (slice(None),) + (0,) * (indices.ndim - 1 - axis)]
+        operation = operation._replace(kernel=Kernel.SCATTER_UPDATE)
+    numbers, outside = find_rows(operation, data, indices, updates)
     own, new = (each if reduction != "none" else tensors.as_movable(each) for each in (data, new))
-    indexed = indices.shape[-1] if name == "scatter_nd" else batch_dims + 1  # the number of leading axes
-    if name == "scatter_elements":
+    indexed = indices.shape[-1] if form == Form.TUPLES else batch_dims + 1  # the number of leading axes
+    if form == Form.LANES:
         indexed, numbers = data.ndim, _number_elements(numbers, data.shape, axis)
-    elif name == "scatter_update":
+    elif form == Form.ROWS:
         before = range(axis, axis + indices.ndim - batch_dims), range(batch_dims, indices.ndim)
         own, new = own.movedim(axis, batch_dims), new.movedim(*map(tuple, before))
     rows = own.reshape(math.prod(own.shape[:indexed]), math.prod(own.shape[indexed:]))
     if outside is not None:
         numbers = numbers.masked_fill(outside, len(rows))
     runs = PlaceRuns.of(numbers.flatten(), len(rows))
-    result = runs.write(rows, new.reshape(numbers.numel(), rows.shape[1]), **how).reshape(own.shape)
-    if name == "scatter_update":
+    how: dict[str, Any] = {"include_self": operation.include_self, "accumulate": operation.accumulate}
+    result = runs.write(rows, new.reshape(numbers.numel(), rows.shape[1]), reduction, **how).reshape(own.shape)
+    if form == Form.ROWS:
         result = result.movedim(batch_dims, axis).contiguous()
     return result.view(data.dtype)
 
 
 def gather_reduce(
-    data: Tensor, indices: Tensor | None = None, offsets: Tensor | None = None, segment_ids: Tensor | None = None,
-    weights: Tensor | None = None, indptr: Tensor | None = None, *, num_segments: int | None = None,
-    default: Any = 0, mode: str = "raise", **options: Any,
+    operation: Operation, data: Tensor, indices: Tensor | None = None, *, offsets: Tensor | None = None,
+    segment_ids: Tensor | None = None, indptr: Tensor | None = None, weights: Tensor | None = None, default: Any = 0,
 ) -> Tensor:  # fmt: skip
     """Gather rows and reduce bags. Offsets, segment ids and pointers are checked, which waits for the device once."""
-    op = "gather_reduce"
+    op, num_segments = operation.op, operation.bags.num_segments if operation.bags else None
     integers = {"indices": indices, "offsets": offsets, "segment_ids": segment_ids, "indptr": indptr}
     tensors.check_inputs(op, data=data, weights=weights, **integers)
-    tensors.refuse_exact(op, options.get("accumulate", "step"), data)
+    tensors.refuse_exact(op, operation.accumulate, data)
     like = tensors.make_placeholder(op, "data", data)
     for name, each in integers.items():
         if each is not None:
             convert.as_indices(op, name, tensors.make_placeholder(op, name, each), others={"data": like})
-    options |= {"mode": mode, "default": default}
+    options: dict[str, Any] = {name: getattr(operation, name) for name in ("reduction", "accumulate", "mode")}
+    options["default"] = default
 
     def explain() -> NoReturn:
         """Make the call on the CPU with these integers. It raises the error."""
@@ -117,14 +116,16 @@ def gather_reduce(
     runs, wrong = _find_bags(data, members, offsets, segment_ids, indptr, num_segments)
     if wrong is not None and bool(wrong.any()):
         explain()
-    rows = data if indices is None else gather("gather", data, indices, mode=mode, op=op)
+    rows = data
+    if indices is not None:
+        rows = _gather(Operation(op, Kernel.GATHER, mode=operation.mode), data, indices)
     rows = rows.reshape(members.numel(), math.prod(data.shape[1:]))
     if weights is not None:
         rows = _multiply(rows, tensors.cast(op, "weights", weights, "data", data).reshape(-1, 1))
     is_zero = isinstance(default, int | float) and default == 0
     start = data.new_zeros((1, 1)) if is_zero else tensors.as_tensor(empty.reshape(1, -1), data.device)
-    how = {"reduction": options.get("reduction", "add"), "accumulate": options.get("accumulate", "step")}
-    result = runs.write(start.expand(runs.size, rows.shape[1]), rows, include_self=False, **how)
+    how: dict[str, Any] = {"include_self": False, "accumulate": operation.accumulate}
+    result = runs.write(start.expand(runs.size, rows.shape[1]), rows, operation.reduction, **how)
     return result.reshape(*((runs.size,) if lines else members[:-1]), *data.shape[1:])
 
 
@@ -157,7 +158,7 @@ def reduce(updates: Tensor, rows: Tensor, size: int, names: Sequence[str]) -> li
     """Reduce rows by place, with several reductions at once, as `Prepared.reduce` does."""
     tensors.check_inputs("scatter", updates=updates, rows=rows)
     probe = torch.zeros((), dtype=torch.uint8, device=rows.device).expand(size)
-    runs = PlaceRuns.of(find_rows("scatter", "gather", probe, rows, 0, 0, "raise")[0], size)
+    runs = PlaceRuns.of(find_rows(Operation("scatter", Kernel.GATHER), probe, rows)[0], size)
     flat, count = tensors.as_rows(updates), len(updates)
 
     def apply(name: str) -> Tensor:
@@ -180,19 +181,22 @@ def sum_matches(
     values: Tensor | None, keys: Tensor, targets: Tensor, rows: Tensor, bags: Tensor, **options: Any
 ) -> Tensor:
     """Add up the values of each bag whose keys are equal to the target."""
-    op = "gather_reduce"
-    found = same(gather("gather", keys, rows, op=op), gather("gather", targets, bags, op=op))
-    terms = found.long() if values is None else gather("gather", values, rows, op=op).masked_fill(~found, 0)
-    return gather_reduce(terms, segment_ids=bags, num_segments=len(targets), accumulate="wide")
+    found = same(_gather(_OF_ROWS, keys, rows), _gather(_OF_ROWS, targets, bags))
+    terms = found.long() if values is None else _gather(_OF_ROWS, values, rows).masked_fill(~found, 0)
+    operation = Operation("gather_reduce", Kernel.GATHER_REDUCE, reduction="add", accumulate="wide")
+    return gather_reduce(operation._replace(bags=Bags(len(targets))), terms, segment_ids=bags)
 
 
 def dot_rows(a: Tensor, b: Tensor, rows_of_a: Tensor, rows_of_b: Tensor, **options: Any) -> Tensor:
     """Compute the dot products of pairs of rows. 16-bit floats are multiplied and added up in float32."""
     left, right = (
-        tensors.encode(tensors.as_rows(gather("gather", each, rows, op="gather_reduce")), "add", "wide")
+        tensors.encode(tensors.as_rows(_gather(_OF_ROWS, each, rows)), "add", "wide")
         for each, rows in ((a, rows_of_a), (b, rows_of_b))
     )
     return (left * right).sum(1).to(a.dtype)
+
+
+_OF_ROWS = Operation("gather_reduce", Kernel.GATHER)
 
 
 def _multiply(rows: Tensor, factors: Tensor) -> Tensor:
@@ -202,13 +206,14 @@ def _multiply(rows: Tensor, factors: Tensor) -> Tensor:
     return tensors.decode(tensors.encode(rows, "mul") * tensors.encode(factors, "mul"), rows.dtype, "mul")
 
 
-def _check_call(op: str, name: str, inputs: dict[str, Tensor], **attributes: Any) -> None:
+def _check_call(operation: Operation, inputs: dict[str, Tensor]) -> None:
     """Raise the errors of a call that do not depend on values."""
+    op = operation.op
     tensors.check_inputs(op, **inputs)
     empty = {each: tensors.make_placeholder(op, each, tensor) for each, tensor in inputs.items()}
     others = {each: array for each, array in empty.items() if each != "indices"}
     indices = convert.as_indices(op, "indices", empty["indices"], others=others)
-    convert.check_call(op, name, empty["data"], indices, empty.get("updates"), **attributes)
+    convert.check_call(operation, empty["data"], indices, empty.get("updates"))
 
 
 def _is_line(indices: Tensor, axis: int, shape: torch.Size) -> bool:
@@ -235,14 +240,15 @@ def _replace(shape: Sequence[int], axis: int, *sizes: int) -> tuple[int, ...]:
 
 
 def find_rows(
-    op: str, kernel: str, data: Tensor, indices: Tensor, axis: int, batch_dims: int, mode: str,
-    updates: Tensor | None = None,
-) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+    operation: Operation, data: Tensor, indices: Tensor, updates: Tensor | None = None
+) -> tuple[Tensor, Tensor | None]:
     """Return the row that each index or index tuple names, and a mask of those that are out of range, or None.
 
-    With ``mode="raise"``, an index out of range raises IndexError. This waits for the device once.
+    Axis and batch_dims count from the front. With ``mode="raise"``, an index out of range raises IndexError. This waits
+    for the device once.
     """
-    is_nd = kernel.endswith("nd")
+    op, mode, axis, batch_dims = operation.op, operation.mode, operation.axis, operation.batch_dims
+    is_nd = operation.kernel.form == Form.TUPLES
     if not is_nd and not batch_dims and is_checked(indices, data.shape[axis]):
         return indices, None
     columns = indices.unbind(-1) if is_nd else (indices,)
@@ -256,10 +262,8 @@ def find_rows(
         outside = wrong if outside is None or wrong is None else outside | wrong
     if is_empty or (mode == "raise" and outside is not None and bool(outside.any())):
         others = {} if updates is None else {"updates": tensors.copy_to_cpu(op, "updates", updates)}
-        index_fault(
-            op, kernel, tuple(data.shape), tensors.copy_to_cpu(op, "indices", indices), axis, batch_dims, True,
-            is_empty, others,
-        )  # fmt: skip
+        on_cpu = tensors.copy_to_cpu(op, "indices", indices)
+        index_fault(operation, tuple(data.shape), on_cpu, only_empty=is_empty, others=others)
     if batch_dims:
         batch = indices.shape[:batch_dims]
         first = torch.arange(math.prod(batch), device=indices.device) * math.prod(sizes)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from gatherscatter.arrays import convert
-from gatherscatter.arrays.interop import TORCH, check_layout, check_storage
+from gatherscatter.arrays.torch_tensors import TORCH, check_layout, check_storage
 from gatherscatter.errors import OpTypeError
 
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from gatherscatter import errors
-from gatherscatter.arrays.interop import TORCH
+from gatherscatter.arrays.torch_tensors import TORCH
 from gatherscatter.errors import OpIndexError, OpValueError, integer_fault, make_error, raise_index_error
 from gatherscatter.messages.hints import find_hint
 from gatherscatter.messages.sentences import format_sentence

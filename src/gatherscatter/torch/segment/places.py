@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from gatherscatter.errors import OpError, OpIndexError, reword
+from gatherscatter.operation import Kernel
 from gatherscatter.torch import functions
 from gatherscatter.torch.functions import check_tensors, is_differentiated
 from gatherscatter.torch.gradients import HALVES, same
@@ -83,7 +84,7 @@ class Places:
 
     def put(self, values: Tensor, reduction: str, start: Tensor | None = None) -> Tensor:
         """Reduce values by place, including the values in ``start``. Without it, places without values are 0."""
-        scatter = "scatter_update" if self.is_line else "scatter_elements"
+        scatter = Kernel.SCATTER_UPDATE if self.is_line else Kernel.SCATTER_ELEMENTS
         data = self._zeros(values) if start is None else start
         include_self = start is not None or reduction == "add"
         wide = "wide" if values.dtype in HALVES and reduction in ("add", "mean") else "step"
@@ -109,7 +110,7 @@ class Places:
 
     def take(self, values: Tensor) -> Tensor:
         """Return the value at the place of each element."""
-        gather = "gather" if self.is_line else "gather_elements"
+        gather = Kernel.GATHER if self.is_line else Kernel.GATHER_ELEMENTS
         return self.call(functions.gather, gather, values, self.index, axis=self.dim)  # type: ignore[no-any-return]
 
     def counts(self, values: Tensor) -> Tensor:
@@ -118,7 +119,9 @@ class Places:
             return self.put(torch.ones_like(values, dtype=torch.int64), "add")
         ones = torch.ones_like(self.index, dtype=torch.int64)
         options = {"axis": 0, "reduction": "add"}
-        counted = self.call(functions.scatter, "scatter_update", ones.new_zeros(self.size), self.index, ones, **options)
+        counted = self.call(
+            functions.scatter, Kernel.SCATTER_UPDATE, ones.new_zeros(self.size), self.index, ones, **options
+        )
         return counted.reshape(self.size, *(1,) * (values.ndim - 1 - self.dim))  # type: ignore[no-any-return]
 
     def extremum(self, values: Tensor, which: str) -> tuple[Tensor, Tensor]:
@@ -137,4 +140,4 @@ class Places:
 
     def named(self, values: Tensor, members: Tensor) -> Tensor:
         """Take the values at positions along ``dim``, and zeros for positions out of range, with gradients."""
-        return functions.gather("gather_elements", values, members, axis=self.dim, mode="fill")
+        return functions.gather(Kernel.GATHER_ELEMENTS, values, members, axis=self.dim, mode="fill")

@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from gatherscatter.arrays.interop import USES_TORCH_OPERATORS
+from gatherscatter.arrays.torch_tensors import USES_TORCH_OPERATORS
 from gatherscatter.errors import OpValueError, make_choice_error
 from gatherscatter.functions.group_reductions import ONE_PASS
 from gatherscatter.functions.prepare import prepare_indices
+from gatherscatter.operation import Kernel
 from gatherscatter.torch import functions
 from gatherscatter.torch.device import kernels
 from gatherscatter.torch.gradients import divide_by_counts
@@ -118,17 +119,17 @@ def _compute_updates_gradient(ctx: Any, grads: Sequence[Any]) -> Any:
         if name in _EXTREMA:
             zeros = grad.new_zeros(ctx.shape)
             where = members_of[f"arg{name}"]
-            parts.append(functions.scatter("scatter_elements", zeros, where, grad, axis=0, mode="drop"))
+            parts.append(functions.scatter(Kernel.SCATTER_ELEMENTS, zeros, where, grad, axis=0, mode="drop"))
         else:
             shares = _divide_among_members(grad, rows) if name == "mean" else grad
-            parts.append(functions.gather("gather", shares, rows, axis=0))
+            parts.append(functions.gather(Kernel.GATHER, shares, rows, axis=0))
     return sum(parts[1:], parts[0])
 
 
 def _divide_among_members(grad: Tensor, rows: Tensor) -> Tensor:
     """Return the gradient of each member of a mean."""
     counts = torch.zeros(grad.shape[0], dtype=torch.int64, device=rows.device)
-    counts = functions.scatter("scatter_update", counts, rows, torch.ones_like(rows), axis=0, reduction="add")
+    counts = functions.scatter(Kernel.SCATTER_UPDATE, counts, rows, torch.ones_like(rows), axis=0, reduction="add")
     return divide_by_counts(grad, counts.clamp(min=1).reshape(-1, *(1,) * (grad.ndim - 1)))
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gatherscatter.arrays.interop import check_layout, is_transformed
+from gatherscatter.arrays.torch_tensors import check_layout, is_transformed
 from gatherscatter.errors import OpIndexError, OpValueError
+from gatherscatter.operation import Kernel
 from gatherscatter.torch import functions
 from gatherscatter.torch.segment.checks import (
     check_first_dims,
@@ -166,7 +167,7 @@ def _gather(op: str, src: Tensor, index: Tensor, out: Tensor | None) -> Tensor:
         check_out(op, out, (*src.shape[:dim], index.shape[dim], *src.shape[dim + 1 :]), src.dtype)
     size = src.shape[dim]
     places = Places(op, index, index.expand(*src.shape[:dim], -1), dim, size, "src")
-    result = places.call(functions.gather, "gather", src, places.index, axis=dim, batch_dims=dim)
+    result = places.call(functions.gather, Kernel.GATHER, src, places.index, axis=dim, batch_dims=dim)
     return copy_to_out(out, result)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gatherscatter.operation import Kernel
 from gatherscatter_models.doctor.fixes import indices, quantized_tables, scatters
 from gatherscatter_models.doctor.fixes.draft import ModelDraft
 
@@ -49,7 +50,7 @@ def _may_have_rows_of_strings(draft: ModelDraft) -> bool:
 
 
 def _repeats_constants(draft: ModelDraft) -> bool:
-    if draft.site.row.kernel not in ("scatter_nd", "scatter_elements") or draft.reduction != "none":
+    if draft.site.row.kernel not in (Kernel.SCATTER_ND, Kernel.SCATTER_ELEMENTS) or draft.reduction != "none":
         return False
     if draft.op_type == "ScatterND" and _may_have_rows_of_strings(draft):
         return False
@@ -95,7 +96,7 @@ REWRITINGS = (
     Rewriting(
         ("empty indices",),
         "a scatter without indices became Identity",
-        lambda draft: draft.site.row.kernel.startswith("scatter") and draft.told.counts["empty indices"] == 1,
+        lambda draft: draft.site.row.kernel.is_scatter and draft.told.counts["empty indices"] == 1,
         indices.pass_data_through,
     ),
     Rewriting(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from gatherscatter.operation import Kernel
 from gatherscatter_models.findings.nodes import Count, NodeValues
 
 
 def empty_last_bag(values: NodeValues) -> Count:
     """Whether the last bag has no indices: it starts at their end, or no bag has any."""
-    if values.row.kernel != "gather_reduce":
+    if values.row.kernel != Kernel.GATHER_REDUCE:
         return 0
     shape, offsets = values.shapes.get("indices"), values.arrays.get("offsets")
     if "offsets" in values.types:
@@ -54,7 +55,7 @@ def no_members(values: NodeValues) -> Count:
 
 
 def short_sequence(values: NodeValues) -> Count:
-    if values.row.kernel != "gather_tree":
+    if values.row.kernel != Kernel.GATHER_TREE:
         return 0
     lengths = values.arrays.get("max_seq_len")
     return None if lengths is None else int(np.count_nonzero(lengths <= 0))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import ml_dtypes
 import numpy as np
 
+from gatherscatter.operation import Kernel
 from gatherscatter.specs.table import op
 from gatherscatter_models.findings.nodes import ELEMENTWISE, Count, NodeValues
 
@@ -57,7 +58,7 @@ def infinite_extreme(values: NodeValues) -> Count:
 
     For a minimum, infinity is replaced, and for a maximum, minus infinity.
     """
-    if values.row.kernel != "scatter_elements" or values.reduction not in ("min", "max", None):
+    if values.row.kernel != Kernel.SCATTER_ELEMENTS or values.reduction not in ("min", "max", None):
         return 0
     name = values.types.get("updates")
     if name is not None and not name.startswith(("float", "bfloat")):
@@ -105,7 +106,7 @@ def _count_different(one: np.ndarray, other: np.ndarray) -> int:
 
 
 def nan(values: NodeValues) -> Count:
-    if not values.row.kernel.startswith("scatter"):
+    if not values.row.kernel.is_scatter:
         return 0
     return _count_elements(values, lambda name: name.startswith(FLOATS), lambda array: array != array)
 
@@ -136,7 +137,7 @@ def _written_places(values: NodeValues) -> np.ndarray | None:
         return None
     positions = np.arange(data.size).reshape(data.shape)
     try:
-        if values.row.kernel == "scatter_nd":
+        if values.row.kernel == Kernel.SCATTER_ND:
             places = op("onnx.GatherND-13")(positions, indices.astype(np.int64))
         else:
             places = op("onnx.GatherElements-13")(positions, indices.astype(np.int64), axis=values.axis)
@@ -187,7 +188,7 @@ def bfloat16_rounding(values: NodeValues) -> Count:
     That runtime adds half a unit only if the last bit that is kept is 1, and then cuts off the lower bits.
     """
     name = values.types.get("data")
-    if not values.row.kernel.startswith("scatter") or values.reduction not in (*_STEPS, None):
+    if not values.row.kernel.is_scatter or values.reduction not in (*_STEPS, None):
         return 0
     if name is not None and name != "bfloat16":
         return 0

@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from gatherscatter.operation import Kernel
 from gatherscatter_models.findings.nodes import BY_TUPLE, INDEX_ROLES, Count, NodeValues
 
 
 def repeated(values: NodeValues) -> Count:
-    if not values.row.kernel.startswith("scatter") or (values.count is not None and values.count < 2):
+    if not values.row.kernel.is_scatter or (values.count is not None and values.count < 2):
         return 0
     if values.targets is None:
         return None
@@ -42,7 +43,7 @@ def out_of_range(values: NodeValues) -> Count:
     """
     if values.is_circular:
         return 0
-    if values.row.kernel == "gather_tree":
+    if values.row.kernel == Kernel.GATHER_TREE:
         return _followed_parents_out_of_range(values)
     ends = 0 if values.row.index_range == "nonnegative" else -1
     return _count_index_values(values, lambda column, size: (column < ends * size) | (column >= size), None)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from gatherscatter.operation import Kernel
 from gatherscatter.specs.table import slots_shape
 from gatherscatter_models.findings.nodes import BY_TUPLE, ELEMENTWISE, Count, NodeValues
 
@@ -101,7 +102,7 @@ def longer_along_axis(values: NodeValues) -> Count:
 def updates_shape(values: NodeValues) -> Count:
     """Whether updates have another shape than the specification demands."""
     data, indices, updates = (values.shapes.get(role) for role in ("data", "indices", "updates"))
-    if not values.row.kernel.startswith("scatter"):
+    if not values.row.kernel.is_scatter:
         return 0
     if data is None or indices is None or updates is None:
         return None
@@ -140,7 +141,7 @@ def batch_dims_differ(values: NodeValues) -> Count:
 
 
 def all_batch_dims(values: NodeValues) -> Count:
-    if values.row.kernel != "gather_nd" or values.attributes.get("batch_dims", 0) == 0:
+    if values.row.kernel != Kernel.GATHER_ND or values.attributes.get("batch_dims", 0) == 0:
         return 0
     if values.rank is None or values.k is None:
         return None
@@ -157,7 +158,7 @@ def empty_batch(values: NodeValues) -> Count:
 
 def low_batch_dims(values: NodeValues) -> Count:
     batch = values.attributes.get("batch_dims", 0)
-    if values.row.kernel != "gather" or batch >= 0:
+    if values.row.kernel != Kernel.GATHER or batch >= 0:
         return 0
     data, indices = values.shapes.get("data"), values.shapes.get("indices")
     return None if data is None or indices is None else int(batch < -min(len(data), len(indices)))
@@ -180,9 +181,9 @@ def slices(values: NodeValues) -> Count:
 
 def divisible(values: NodeValues) -> Count:
     """Whether a scatter has several index tuples, or several lanes: threads can divide these."""
-    if values.row.kernel == "scatter_nd":
+    if values.row.kernel == Kernel.SCATTER_ND:
         return None if values.count is None else int(values.count > 1)
-    if values.row.kernel != "scatter_elements":
+    if values.row.kernel != Kernel.SCATTER_ELEMENTS:
         return 0
     shape, axis = values.shapes.get("updates"), values.axis
     if shape is None or (axis is None and len(shape) != 1):
@@ -194,15 +195,15 @@ def divisible(values: NodeValues) -> Count:
 def empty_result(values: NodeValues) -> Count:
     """Whether the result has no elements, though indices has some."""
     data, indices = values.shapes.get(values.row.inputs[0].name), values.shapes.get("indices")
-    if values.row.kernel in ("gather_elements", "gather_tree") or "indices" not in values.types:
+    if values.row.kernel in (Kernel.GATHER_ELEMENTS, Kernel.GATHER_TREE) or "indices" not in values.types:
         return 0
-    if data is None or (values.row.kernel == "gather" and values.axis is None):
+    if data is None or (values.row.kernel == Kernel.GATHER and values.axis is None):
         return None
-    if values.row.kernel == "gather" and values.axis is not None:
+    if values.row.kernel == Kernel.GATHER and values.axis is not None:
         data = data[: values.axis] + data[values.axis + 1 :]
-    elif values.row.kernel == "gather_reduce":
+    elif values.row.kernel == Kernel.GATHER_REDUCE:
         data = data[1:]
-    elif values.row.kernel == "gather_nd":
+    elif values.row.kernel == Kernel.GATHER_ND:
         if values.k is None:
             return None
         data = data[values.attributes.get("batch_dims", 0) + values.k :]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gatherscatter.operation import Kernel
 from gatherscatter_models.findings.nodes import Count, NodeValues
 
 
@@ -50,7 +51,7 @@ def malformed(values: NodeValues) -> Count:
     """
     if any(not known.optional and known.name not in values.types for known in values.row.inputs):
         return 1
-    if values.row.kernel == "gather_nd" and values.attributes.get("batch_dims", 0) < 0:
+    if values.row.kernel == Kernel.GATHER_ND and values.attributes.get("batch_dims", 0) < 0:
         return 1
     if index_type(values) or element_type(values):
         return 1

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gatherscatter.operation import Kernel
 from gatherscatter.specs.table import OpVersion
 from gatherscatter_models.interface import ModelError
 from gatherscatter_models.openvino.conversion.ir_builder import IrBuilder, Operand
@@ -50,7 +51,7 @@ def family_from_onnx(
     if given[0].dtype.kind == "O" and reduction == "add":
         raise make_refusal("OpenVINO does not concatenate strings")
     check_types(row, [one.dtype for one in given], reduction)
-    if row.kernel == "tensor_scatter":
+    if row.kernel == Kernel.TENSOR_SCATTER:
         return _tensor_scatter(builder, given, values)
     if is_half(given[0].dtype) and reduction in ("add", "mul"):
         raise make_refusal(

@@ -1,0 +1,54 @@
+"""The array functions on arguments that are not plain arrays. The core calls `run` with these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gatherscatter import _core
+from gatherscatter.arrays import convert
+from gatherscatter.arrays.adapters import find_adapter
+from gatherscatter.errors import make_error
+from gatherscatter.functions import gather_quantized, gather_reduce
+from gatherscatter.messages.choices import BAG_REDUCTIONS
+from gatherscatter.operation import FUNCTIONS, Kernel, make_operation
+
+
+def run(function: str, arguments: dict[str, Any]) -> Any:
+    """Run an array function on arguments of any kind."""
+    kernel = Kernel(function)
+    names = [each.name for each in FUNCTIONS[kernel].parameters if each.type in ("array", "out")]
+    arrays = {name: arguments.pop(name) for name in names if name in arguments}
+    adapter = find_adapter(function, arrays)
+    if adapter is not None:  # the core then gets NumPy's arrays
+        call: Callable[..., Any] = getattr(_core, function)
+        return adapter.run(function, function, arrays, arguments, call)
+    return _RUN.get(kernel, _move)(function, **arrays, **arguments)
+
+
+def _move(function: str, *, out: Any = None, **arguments: Any) -> Any:
+    inputs = {name: arguments[name] for name in ("data", "indices", "updates") if name in arguments}
+    return convert.execute(make_operation(function, arguments), **inputs, out=out)
+
+
+def _reduce(function: str, *, out: Any = None, default: Any = 0, **arguments: Any) -> Any:
+    operation = make_operation(function, arguments)
+    if operation.reduction in BAG_REDUCTIONS:
+        return gather_reduce.run(operation, _select_inputs(function, arguments), out, default)
+    usable = ("data", "indices", *gather_reduce.PLACES, "num_segments", "mode", "num_threads", "reduction")
+    for name, value in arguments.items():
+        if name not in usable and value is not None and (name, value) != ("accumulate", "step"):
+            raise make_error("no_effect", function, input=name, reduction=operation.reduction)
+    arrays = {name: arguments.get(name) for name in ("data", "indices", *gather_reduce.PLACES)}
+    return gather_reduce.gather_statistic(operation, arrays, out, default)
+
+
+def _dequantize(function: str, *, out: Any = None, **arguments: Any) -> Any:
+    return gather_quantized.run(make_operation(function, arguments), _select_inputs(function, arguments), out)
+
+
+def _select_inputs(function: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    return {name: arguments[name] for name in FUNCTIONS[Kernel(function)].inputs if name in arguments}
+
+
+_RUN: dict[Kernel, Callable[..., Any]] = {Kernel.GATHER_REDUCE: _reduce, Kernel.GATHER_QUANTIZED: _dequantize}
