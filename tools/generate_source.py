@@ -208,7 +208,8 @@ def write_signatures() -> str:
     for kernel, signature in FUNCTIONS.items():
         every = [each.name for each in signature.parameters]
         required = sum(each.default is REQUIRED for each in signature.parameters)
-        counts = f"{required}, {len(signature.positional)}, {len(every)}"
+        known = sum(1 << names.index(name) for name in every)
+        counts = f"{required}, {len(signature.positional)}, {len(every)}, {known:#x}"
         rows.append(f'    {{"{kernel}", {counts}, {{{", ".join(map(_identifier, every))}}}}},')
     records = {"operation": Operation._fields[2:-2], "bags": Bags._fields, "table": TableLayout._fields}
     return _SIGNATURES.format(
@@ -226,6 +227,7 @@ def write_signatures() -> str:
 _SIGNATURES = """// {note}.
 #pragma once
 
+#include <cstdint>
 #include <iterator>
 
 // clang-format off
@@ -245,6 +247,7 @@ static_assert(std::size(names) == count);
 struct Signature {{
     const char* function;
     int required, positional, total;
+    uint32_t known;  // a bit for each parameter
     parameter::Parameter parameters[parameter::count];
 }};
 

@@ -22,17 +22,11 @@ static_assert(std::string_view(signatures[gather_reduce_function].function) == "
 static_assert(std::string_view(signatures[gather_quantized_function].function) == "gather_quantized");
 
 PyObject* parameter_objects[parameter::count];
-PyObject* function_objects[function_count];
 
 int find_parameter(PyObject* keyword) {
     for (int i = 0; i < parameter::count; ++i)
         if (keyword == parameter_objects[i]) return i;
     return find_name(keyword, parameter::names);
-}
-
-bool has(const Signature& signature, int parameter) {
-    const auto* const end = signature.parameters + signature.total;
-    return std::find(signature.parameters, end, parameter) != end;
 }
 
 void refuse_keyword(const Signature& signature, PyObject* keyword) {
@@ -43,7 +37,7 @@ void refuse_keyword(const Signature& signature, PyObject* keyword) {
     raise_fault("keyword_fault", Py_BuildValue("(sOO)", signature.function, keyword, names.get()));
 }
 
-bool refuse(const char* fault, PyObject* op, Parameter parameter, PyObject* value) {
+bool refuse_argument(const char* fault, PyObject* op, Parameter parameter, PyObject* value) {
     raise_fault(fault, Py_BuildValue("(OsO)", op, parameter::names[parameter], value));
     return false;
 }
@@ -55,7 +49,7 @@ bool read_integer(PyObject* op, Parameter parameter, PyObject* value, int64_t& r
     if (!number) {
         if (!PyErr_ExceptionMatches(PyExc_TypeError)) return false;
         PyErr_Clear();
-        return refuse("integer_fault", op, parameter, value);
+        return refuse_argument("integer_fault", op, parameter, value);
     }
     int overflow = 0;
     result = PyLong_AsLongLongAndOverflow(number, &overflow);
@@ -96,7 +90,7 @@ bool read_flag(PyObject* op, Parameter parameter, PyObject* value, bool& flag) {
         PyBool_Check(value) || PyLong_Check(value) || std::strstr(Py_TYPE(value)->tp_name, "numpy.bool");
     const int truth = is_flag ? PyObject_IsTrue(value) : -1;
     flag = truth > 0;
-    return truth >= 0 || refuse("flag_fault", op, parameter, value);
+    return truth >= 0 || refuse_argument("flag_fault", op, parameter, value);
 }
 
 PyObject* or_none(PyObject* value) { return value == Py_None ? nullptr : value; }
@@ -132,6 +126,26 @@ bool read_fields(PyObject* record, Py_ssize_t first, const Parameter (&fields)[n
 
 }  // namespace
 
+namespace {
+
+bool read_options(const Arguments& arguments, Call& call) {
+    PyObject* const* const values = arguments.values;
+    call.out = or_none(values[parameter::out]);
+    return read_integer(call.op, parameter::axis, values[parameter::axis], call.axis) &&
+           read_integer(call.op, parameter::batch_dims, values[parameter::batch_dims], call.batch_dims) &&
+           read_mode(call.op, values[parameter::mode], is_scatter(call.kernel), call.rule.mode) &&
+           read_choice(call.op, parameter::reduction, values[parameter::reduction], reduction_names, call.reduction) &&
+           read_flag(call.op, parameter::include_self, values[parameter::include_self], call.include_self) &&
+           read_choice(call.op, parameter::accumulate, values[parameter::accumulate], accumulate_names,
+                       call.accumulate) &&
+           read_flag(call.op, parameter::negative, values[parameter::negative], call.rule.negative) &&
+           read_threads(call.op, values[parameter::num_threads], call.threads);
+}
+
+}  // namespace
+
+PyObject* function_objects[function_count];
+
 bool make_names() {
     for (int i = 0; i < parameter::count; ++i)
         if (!(parameter_objects[i] = PyUnicode_InternFromString(parameter::names[i]))) return false;
@@ -152,43 +166,35 @@ bool check_effects(PyObject* op, const Operation& call) {
     return false;
 }
 
-PyObject* function_name(int function) { return function_objects[function]; }
-
-bool bind(int function, PyObject* const* given, Py_ssize_t positional, PyObject* keywords, Arguments& arguments) {
+bool bind_keyword(int function, PyObject* keyword, PyObject* value, Arguments& arguments) {
     const Signature& signature = signatures[function];
-    PyObject** const values = arguments.values;
-    arguments.function = function;
-    arguments.op = function_objects[function];
-    if (positional > signature.positional) {
-        std::string names;
-        for (int i = signature.positional; i < signature.total; ++i)
-            names.append(i > signature.positional ? ", " : "").append(parameter::names[signature.parameters[i]]);
-        PyErr_Format(PyExc_TypeError, "%s() takes at most %d positional arguments (%zd given); pass by name: %s",
-                     signature.function, signature.positional, positional, names.c_str());
+    const int parameter = find_parameter(keyword);
+    if (parameter < 0 || !(signature.known >> parameter & 1)) {
+        refuse_keyword(signature, keyword);
         return false;
     }
-    for (Py_ssize_t i = 0; i < positional; ++i) values[signature.parameters[i]] = given[i];
-    const Py_ssize_t count = keywords ? PyTuple_GET_SIZE(keywords) : 0;
-    for (Py_ssize_t i = 0; i < count; ++i) {
-        PyObject* keyword = PyTuple_GET_ITEM(keywords, i);
-        const int parameter = find_parameter(keyword);
-        if (parameter < 0 || !has(signature, parameter)) {
-            refuse_keyword(signature, keyword);
-            return false;
-        }
-        if (values[parameter]) {
-            PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument %R", signature.function, keyword);
-            return false;
-        }
-        values[parameter] = given[positional + i];
+    if (arguments.values[parameter]) {
+        PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument %R", signature.function, keyword);
+        return false;
     }
-    for (int i = 0; i < signature.required; ++i)
-        if (!values[signature.parameters[i]]) {
-            PyErr_Format(PyExc_TypeError, "%s() missing required argument '%s'", signature.function,
-                         parameter::names[signature.parameters[i]]);
-            return false;
-        }
+    arguments.values[parameter] = value;
     return true;
+}
+
+bool refuse_count(int function, Py_ssize_t positional) {
+    const Signature& signature = signatures[function];
+    std::string names;
+    for (int i = signature.positional; i < signature.total; ++i)
+        names.append(i > signature.positional ? ", " : "").append(parameter::names[signature.parameters[i]]);
+    PyErr_Format(PyExc_TypeError, "%s() takes at most %d positional arguments (%zd given); pass by name: %s",
+                 signature.function, signature.positional, positional, names.c_str());
+    return false;
+}
+
+bool refuse_missing(int function, Parameter parameter) {
+    PyErr_Format(PyExc_TypeError, "%s() missing required argument '%s'", signatures[function].function,
+                 parameter::names[parameter]);
+    return false;
 }
 
 bool read_record(PyObject* record, Arguments& arguments) {
@@ -265,7 +271,7 @@ bool read_threads(PyObject* op, PyObject* value, int& threads) {
     int64_t n = 0;
     if (!read_integer(op, parameter::num_threads, value, n)) return false;
     threads = static_cast<int>(std::min<int64_t>(n, max_threads));
-    return n >= 1 || refuse("threads_fault", op, parameter::num_threads, value);
+    return n >= 1 || refuse_argument("threads_fault", op, parameter::num_threads, value);
 }
 
 bool read_call(const Arguments& arguments, Call& call) {
@@ -275,16 +281,7 @@ bool read_call(const Arguments& arguments, Call& call) {
     call.data = values[parameter::data];
     call.indices = values[parameter::indices];
     call.updates = values[parameter::updates];
-    call.out = or_none(values[parameter::out]);
-    return read_integer(call.op, parameter::axis, values[parameter::axis], call.axis) &&
-           read_integer(call.op, parameter::batch_dims, values[parameter::batch_dims], call.batch_dims) &&
-           read_mode(call.op, values[parameter::mode], is_scatter(call.kernel), call.rule.mode) &&
-           read_choice(call.op, parameter::reduction, values[parameter::reduction], reduction_names, call.reduction) &&
-           read_flag(call.op, parameter::include_self, values[parameter::include_self], call.include_self) &&
-           read_choice(call.op, parameter::accumulate, values[parameter::accumulate], accumulate_names,
-                       call.accumulate) &&
-           read_flag(call.op, parameter::negative, values[parameter::negative], call.rule.negative) &&
-           read_threads(call.op, values[parameter::num_threads], call.threads);
+    return !arguments.has_options || read_options(arguments, call);
 }
 
 bool read_call(const Arguments& arguments, BagCall& call) {

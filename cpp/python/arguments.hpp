@@ -13,16 +13,37 @@ inline constexpr int gather_reduce_function = kernel_count, gather_quantized_fun
 struct Arguments {
     int function = 0;  // its position in `signatures`
     PyObject* op = nullptr;
+    bool has_options = true;  // whether others than the required arguments are given
     PyObject* values[parameter::count] = {};
 };
 
 // Makes the names of functions and parameters as objects. False: an exception is set.
 bool make_names();
-PyObject* function_name(int function);
+extern PyObject* function_objects[function_count];
 
-// Read the arguments of an array function, or a record of gatherscatter.operation with its inputs and perhaps `out`.
-// False: an exception is set.
-bool bind(int function, PyObject* const* arguments, Py_ssize_t positional, PyObject* keywords, Arguments&);
+// Parts of `bind`.
+bool bind_keyword(int function, PyObject* keyword, PyObject* value, Arguments&);
+bool refuse_count(int function, Py_ssize_t positional);
+bool refuse_missing(int function, Parameter);
+
+// Reads the arguments of an array function. False: an exception is set.
+template <int function>
+bool bind(PyObject* const* given, Py_ssize_t positional, PyObject* keywords, Arguments& arguments) {
+    constexpr const Signature& signature = signatures[function];
+    arguments.function = function;
+    arguments.op = function_objects[function];
+    arguments.has_options = keywords || positional > signature.required;
+    if (positional > signature.positional) return refuse_count(function, positional);
+    for (Py_ssize_t i = 0; i < positional; ++i) arguments.values[signature.parameters[i]] = given[i];
+    const Py_ssize_t count = keywords ? PyTuple_GET_SIZE(keywords) : 0;
+    for (Py_ssize_t i = 0; i < count; ++i)
+        if (!bind_keyword(function, PyTuple_GET_ITEM(keywords, i), given[positional + i], arguments)) return false;
+    for (int i = 0; i < signature.required; ++i)
+        if (!arguments.values[signature.parameters[i]]) return refuse_missing(function, signature.parameters[i]);
+    return true;
+}
+
+// Read a record of gatherscatter.operation, a dict of inputs and perhaps `out`. False: an exception is set.
 bool read_record(PyObject* record, Arguments&);
 bool read_inputs(PyObject* inputs, PyObject* out, Arguments&);
 

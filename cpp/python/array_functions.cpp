@@ -13,7 +13,7 @@ PyObject* fallback;  // runs calls on arguments that are not plain arrays
 PyObject* call_fallback(const Arguments& arguments) {
     const Ref given = name_arguments(arguments);
     if (!given) return nullptr;
-    PyObject* const parts[] = {function_name(arguments.function), given.get()};
+    PyObject* const parts[] = {function_objects[arguments.function], given.get()};
     PyObject* const result = PyObject_Vectorcall(fallback, parts, 2, nullptr);
     if (!result) name_memory_error(arguments.op);
     return result;
@@ -73,12 +73,12 @@ constexpr const char* bag_statistics[] = {"var", "std", "first", "last", "any", 
 template <int function, class C>
 PyObject* array_function(PyObject*, PyObject* const* given, Py_ssize_t positional, PyObject* keywords) {
     Arguments arguments;
-    if (!bind(function, given, positional, keywords, arguments)) return nullptr;
+    if (!bind<function>(given, positional, keywords, arguments)) return nullptr;
     if (function == gather_reduce_function && arguments.values[parameter::reduction] &&
         find_name(arguments.values[parameter::reduction], bag_statistics) >= 0)
         return call_fallback(arguments);
     C call;
-    if (!read_call(arguments, call) || !check_effects(call)) return nullptr;
+    if (!read_call(arguments, call) || (arguments.has_options && !check_effects(call))) return nullptr;
     PyObject* result = nullptr;
     return run_with_lists(call, result) == Outcome::not_plain ? call_fallback(arguments) : result;
 }

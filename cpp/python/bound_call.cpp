@@ -27,7 +27,8 @@ PyObject* call_bound(PyObject* capsule, PyObject* const* arguments, Py_ssize_t n
     if (arrays == 3) call.updates = arguments[2];
     if (n > arrays && !read_axis(call.op, arguments[arrays], call.axis)) return nullptr;
     PyObject* result = nullptr;
-    return run(call, result) == Outcome::not_plain ? refuse("a bound call takes plain arrays only") : result;
+    if (run(call, result) != Outcome::not_plain) return result;
+    return call.quiet ? Py_NewRef(Py_NotImplemented) : refuse("a bound call takes plain arrays only");
 }
 
 // Whether equal values of this type have the same effect. 1.0 equals 1, but is not an integer.
@@ -101,9 +102,10 @@ Ref make_key(PyObject* op, PyObject* accumulate, PyObject* inputs, PyObject* att
 
 }  // namespace
 
-// bind(operation)
+// bind(operation, quiet=False)
 PyObject* bind_operation(PyObject*, PyObject* const* given, Py_ssize_t n) {
-    if (n != 1) return refuse("bind() takes an operation");
+    if ((n != 1 && n != 2) || (n == 2 && !PyBool_Check(given[1])))
+        return refuse("bind() takes an operation, and perhaps a bool");
     std::unique_ptr<BoundCall> bound(new (std::nothrow) BoundCall);
     if (!bound) return PyErr_NoMemory();
     Arguments arguments;
@@ -111,6 +113,7 @@ PyObject* bind_operation(PyObject*, PyObject* const* given, Py_ssize_t n) {
     if (arguments.function >= kernel_count) return refuse("bind() takes operations that move elements by index");
     if (!read_call(arguments, bound->call)) return nullptr;
     bound->op = borrow(bound->call.op);
+    bound->call.quiet = n == 2 && given[1] == Py_True;
     const Ref capsule(PyCapsule_New(bound.get(), capsule_name, [](PyObject* object) {
         delete static_cast<BoundCall*>(PyCapsule_GetPointer(object, capsule_name));
     }));

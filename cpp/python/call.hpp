@@ -15,7 +15,8 @@ namespace gs {
 struct Call : Operation {
     PyObject* op = nullptr;  // a borrowed str: the name of the function in messages
     PyObject *data = nullptr, *indices = nullptr, *updates = nullptr, *out = nullptr;  // borrowed
-    int threads = 0;  // for this call; 0: the configured number
+    int threads = 0;     // for this call; 0: the configured number
+    bool quiet = false;  // whether a call that is not valid raises no error, and is `not_plain`
 };
 
 // What makes the data of a call a quantized table. All objects are borrowed; null: not given.
@@ -81,7 +82,7 @@ bool accepts_table(PyObject* data, const QuantizedArguments&, CodeType&);
 // Holds the arrays of a table and plans a gather from it. `data` is contiguous.
 Outcome prepare_table(PyObject* op, PyObject* data, const Tensor& indices, const QuantizedArguments&, PreparedTable&);
 
-// Raises the exception for an invalid call.
+// Raise the exception for an invalid call, unless it is quiet.
 Outcome raise_shape(const Call&, const char* fault, const Plan&);
 Outcome raise_index(const Call&);
 Outcome raise_reduction(const Call&);

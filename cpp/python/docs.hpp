@@ -445,10 +445,12 @@ NotImplemented if a tensor is unusual, something observes it, a gradient would b
 )";
 
 inline constexpr const char* bind =
-    R"(bind($module, operation, /)
+    R"(bind($module, operation, quiet=False, /)
 --
 
 Return a function of data, indices, the updates of a scatter, and perhaps an axis, which runs the operation.
+
+With ``quiet``, the function returns NotImplemented for arrays that are not plain, and for a call that is not valid.
 )";
 
 inline constexpr const char* make_call_key =

@@ -38,6 +38,7 @@ PyObject* describe_operation(const Call& call) {
 }  // namespace
 
 Outcome raise_shape(const Call& call, const char* fault, const Plan& plan) {
+    if (call.quiet) return Outcome::not_plain;
     const auto shape = [](PyObject* object) { return object ? tuple_of(shape_of(array(object))) : borrow(Py_None); };
     const Ref data = shape(call.data), indices = shape(call.indices), updates = shape(call.updates),
               out = shape(call.out);
@@ -47,6 +48,7 @@ Outcome raise_shape(const Call& call, const char* fault, const Plan& plan) {
 }
 
 Outcome raise_index(const Call& call) {
+    if (call.quiet) return Outcome::not_plain;
     const Ref data = tuple_of(shape_of(array(call.data)));
     const bool empty_axis_only = call.rule.mode == Mode::wrap || call.rule.mode == Mode::clip;
     const Ref others(call.updates ? Py_BuildValue("{sOsO}", "data", call.data, "updates", call.updates)
@@ -57,11 +59,13 @@ Outcome raise_index(const Call& call) {
 }
 
 Outcome raise_reduction(const Call& call) {
+    if (call.quiet) return Outcome::not_plain;
     return raise("reduction_fault", Py_BuildValue("(OsO)", call.op, name(call.reduction),
                                                   reinterpret_cast<PyObject*>(PyArray_DESCR(array(call.data)))));
 }
 
 Outcome raise_accumulate(const Call& call) {
+    if (call.quiet) return Outcome::not_plain;
     return raise("accumulate_fault", Py_BuildValue("(OsO)", call.op, name(call.reduction),
                                                    reinterpret_cast<PyObject*>(PyArray_DESCR(array(call.data)))));
 }

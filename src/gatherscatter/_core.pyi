@@ -500,8 +500,11 @@ def run_on_tensors(operation: Operation, inputs: dict[str, Any], /) -> Any:
     NotImplemented if a tensor is unusual, something observes it, a gradient would be lost, or anything is wrong.
     """
 
-def bind(operation: Operation, /) -> Callable[..., np.ndarray]:
-    """Return a function of data, indices, the updates of a scatter, and perhaps an axis, which runs the operation."""
+def bind(operation: Operation, quiet: bool = False, /) -> Callable[..., np.ndarray]:
+    """Return a function of data, indices, the updates of a scatter, and perhaps an axis, which runs the operation.
+
+    With ``quiet``, the function returns NotImplemented for arrays that are not plain, and for a call that is not valid.
+    """
 
 def make_call_key(
     op: str, accumulate: str | None, inputs: tuple[Any, ...], attributes: dict[str, Any], /

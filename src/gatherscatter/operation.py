@@ -38,6 +38,8 @@ class Kernel(StrEnum):
     TENSOR_SCATTER = "tensor_scatter"
     GATHER_TREE = "gather_tree"
 
+    __hash__ = str.__hash__  # that of Enum is a function of Python
+
     @property
     def form(self) -> Form:
         """What one index names."""

@@ -29,7 +29,7 @@ def refuse(*arguments: Any, **keywords: Any) -> NoReturn:
 
 @pytest.fixture
 def only_short_ways(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(array_functions, "dispatch", refuse)
+    monkeypatch.setattr(array_functions, "find_adapter", refuse)
     monkeypatch.setattr(at, "select", refuse)
 
 

@@ -21,9 +21,9 @@ def run(function: str, arguments: dict[str, Any]) -> Any:
     arrays = {name: arguments.pop(name) for name in names if name in arguments}
     adapter = find_adapter(function, arrays)
     if adapter is not None:  # the core then gets NumPy's arrays
-        call: Callable[..., Any] = getattr(_core, function)
-        return adapter.run(function, function, arrays, arguments, call)
-    return _RUN.get(kernel, _move)(function, **arrays, **arguments)
+        return adapter.run(function, function, arrays, arguments, getattr(_core, function))
+    run_here: Callable[..., Any] = _RUN.get(kernel, _move)
+    return run_here(function, **arrays, **arguments)
 
 
 def _move(function: str, *, out: Any = None, **arguments: Any) -> Any:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, Never, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,15 +16,15 @@ from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.adapters import dispatch
 from gatherscatter.arrays.kinds import check_kind
-from gatherscatter.errors import OpError, OpIndexError, OpTypeError, with_call_errors
+from gatherscatter.errors import OpError, OpIndexError, OpTypeError, check_effects, hide_others, refuse_arguments
 from gatherscatter.functions.index_keys import Selection, select
 from gatherscatter.messages.suggestions import suggest_choice
-from gatherscatter.operation import Operation
+from gatherscatter.operation import Kernel, Operation
 from gatherscatter.system.pieces import convert_dtype
 
 
-@with_call_errors
-def at(data: Any) -> At:
+@hide_others
+def at(data: Any, *others: Never, **unknown: Never) -> At:
     """Index an array as NumPy does, then read, write or combine: ``at(x)[i, j].add(v)``.
 
     The key selects the same elements as ``x[key]`` in NumPy. It may mix integers, integer and boolean arrays, slices,
@@ -66,6 +66,8 @@ def at(data: Any) -> At:
     >>> gs.at([10.0, 20.0, 30.0])[[2, 0]].get()
     array([30., 10.])
     """
+    if others or unknown:
+        refuse_arguments(at, "at", others, unknown)
     return At(data)
 
 
@@ -123,8 +125,8 @@ class Place:
     __isub__ = _refuse_in_place("-=", "sub")
     __imul__ = _refuse_in_place("*=", "mul")
 
-    @partial(with_call_errors, op="at.get")
-    def get(self, *, out: Any = None, num_threads: int | None = None) -> Any:
+    @hide_others
+    def get(self, *others: Never, out: Any = None, num_threads: int | None = None, **unknown: Never) -> Any:
         """Return ``data[key]``, always as a copy.
 
         >>> import gatherscatter as gs
@@ -132,36 +134,45 @@ class Place:
         array([[2, 2, 1],
                [4, 4, 3]])
         """
-        if out is None and (common := _read_common_key(self._data, self._key)):
-            indices, axis = common
-            try:
-                if axis is None:
-                    return _core.gather_nd(self._data, indices, num_threads=num_threads)
-                return _core.gather(self._data, indices, axis, num_threads=num_threads)
-            except OpError as error:
-                _leave_to_long_way(error, "at.get", self._data, self._key)
+        if others or unknown:
+            refuse_arguments(Place.get, "at.get", others, unknown)
+        data, key = self._data, self._key
+        if out is None and num_threads is None:
+            made: Any = NotImplemented
+            if len(key) == 1 and type(key[0]) is _ndarray and key[0].ndim:  # the most common key
+                made = _READ[False](data, key[0])
+            if made is NotImplemented and (common := _read_common_key(data, key)):
+                takes_tuples, indices, axis = common
+                made = _READ[takes_tuples](data, indices, axis)
+            if made is not NotImplemented:
+                return made
         arrays = self._name_arrays(out=out)
         return dispatch("at", "at.get", arrays, {"num_threads": num_threads}, partial(_read, "at.get"))
 
-    @partial(with_call_errors, op="at.set")
-    def set(self, values: ArrayLike, *, out: Any = None, num_threads: int | None = None) -> Any:
+    @hide_others
+    def set(
+        self, values: ArrayLike, *others: Never, out: Any = None, num_threads: int | None = None, **unknown: Never
+    ) -> Any:
         """Write ``values`` to these places. Of several values for one place, the last remains.
 
         >>> import gatherscatter as gs
         >>> gs.at([0, 0, 0])[[1, 1]].set([5, 6])
         array([0, 6, 0])
         """
-        return self._scatter("at.set", values, out, reduction="none", num_threads=num_threads)
+        if others or unknown:
+            refuse_arguments(Place.set, "at.set", others, unknown)
+        return self._scatter("set", values, out, True, "step", num_threads)
 
-    @partial(with_call_errors, op="at.add")
+    @hide_others
     def add(
         self,
         values: ArrayLike,
-        *,
+        *others: Never,
         include_self: bool = True,
         accumulate: str = "step",
         out: Any = None,
         num_threads: int | None = None,
+        **unknown: Never,
     ) -> Any:
         """Add ``values``. For ``include_self`` and ``accumulate``, see `gatherscatter.scatter_nd`.
 
@@ -169,19 +180,19 @@ class Place:
         >>> gs.at([0, 0, 0])[[1, 1]].add([5, 6])
         array([ 0, 11,  0])
         """
-        return self._scatter(
-            "at.add",
-            values,
-            out,
-            reduction="add",
-            include_self=include_self,
-            accumulate=accumulate,
-            num_threads=num_threads,
-        )
+        if others or unknown:
+            refuse_arguments(Place.add, "at.add", others, unknown)
+        return self._scatter("add", values, out, include_self, accumulate, num_threads)
 
-    @partial(with_call_errors, op="at.sub")
+    @hide_others
     def sub(
-        self, values: ArrayLike, *, accumulate: str = "step", out: Any = None, num_threads: int | None = None
+        self,
+        values: ArrayLike,
+        *others: Never,
+        accumulate: str = "step",
+        out: Any = None,
+        num_threads: int | None = None,
+        **unknown: Never,
     ) -> Any:
         """Subtract ``values``.
 
@@ -189,11 +200,19 @@ class Place:
         >>> gs.at([9, 9])[0].sub(4)
         array([5, 9])
         """
-        return self._scatter("at.sub", values, out, reduction="sub", accumulate=accumulate, num_threads=num_threads)
+        if others or unknown:
+            refuse_arguments(Place.sub, "at.sub", others, unknown)
+        return self._scatter("sub", values, out, True, accumulate, num_threads)
 
-    @partial(with_call_errors, op="at.mul")
+    @hide_others
     def mul(
-        self, values: ArrayLike, *, include_self: bool = True, out: Any = None, num_threads: int | None = None
+        self,
+        values: ArrayLike,
+        *others: Never,
+        include_self: bool = True,
+        out: Any = None,
+        num_threads: int | None = None,
+        **unknown: Never,
     ) -> Any:
         """Multiply by ``values``.
 
@@ -201,11 +220,19 @@ class Place:
         >>> gs.at([1, 2])[[1, 1]].mul([3, 5])
         array([ 1, 30])
         """
-        return self._scatter("at.mul", values, out, reduction="mul", include_self=include_self, num_threads=num_threads)
+        if others or unknown:
+            refuse_arguments(Place.mul, "at.mul", others, unknown)
+        return self._scatter("mul", values, out, include_self, "step", num_threads)
 
-    @partial(with_call_errors, op="at.min")
+    @hide_others
     def min(
-        self, values: ArrayLike, *, include_self: bool = True, out: Any = None, num_threads: int | None = None
+        self,
+        values: ArrayLike,
+        *others: Never,
+        include_self: bool = True,
+        out: Any = None,
+        num_threads: int | None = None,
+        **unknown: Never,
     ) -> Any:
         """Take the minimum of data and ``values``. NaN is propagated.
 
@@ -213,11 +240,19 @@ class Place:
         >>> gs.at([5, 5])[[0, 0]].min([7, 3])
         array([3, 5])
         """
-        return self._scatter("at.min", values, out, reduction="min", include_self=include_self, num_threads=num_threads)
+        if others or unknown:
+            refuse_arguments(Place.min, "at.min", others, unknown)
+        return self._scatter("min", values, out, include_self, "step", num_threads)
 
-    @partial(with_call_errors, op="at.max")
+    @hide_others
     def max(
-        self, values: ArrayLike, *, include_self: bool = True, out: Any = None, num_threads: int | None = None
+        self,
+        values: ArrayLike,
+        *others: Never,
+        include_self: bool = True,
+        out: Any = None,
+        num_threads: int | None = None,
+        **unknown: Never,
     ) -> Any:
         """Take the maximum of data and ``values``. NaN is propagated.
 
@@ -225,17 +260,20 @@ class Place:
         >>> gs.at([5, 5])[[0, 0]].max([7, 3])
         array([7, 5])
         """
-        return self._scatter("at.max", values, out, reduction="max", include_self=include_self, num_threads=num_threads)
+        if others or unknown:
+            refuse_arguments(Place.max, "at.max", others, unknown)
+        return self._scatter("max", values, out, include_self, "step", num_threads)
 
-    @partial(with_call_errors, op="at.mean")
+    @hide_others
     def mean(
         self,
         values: ArrayLike,
-        *,
+        *others: Never,
         include_self: bool = True,
         accumulate: str = "step",
         out: Any = None,
         num_threads: int | None = None,
+        **unknown: Never,
     ) -> Any:
         """Take the mean of all ``values`` for a place. It includes the element of data if ``include_self`` is true.
 
@@ -243,36 +281,49 @@ class Place:
         >>> gs.at([0.0, 8.0])[[1, 1]].mean([1.0, 3.0])
         array([0., 4.])
         """
-        return self._scatter(
-            "at.mean",
-            values,
-            out,
-            reduction="mean",
-            include_self=include_self,
-            accumulate=accumulate,
-            num_threads=num_threads,
-        )
+        if others or unknown:
+            refuse_arguments(Place.mean, "at.mean", others, unknown)
+        return self._scatter("mean", values, out, include_self, accumulate, num_threads)
 
     def _name_arrays(self, **others: Any) -> dict[str, Any]:
         """Return all arrays, by the names that messages use."""
         return {"data": self._data, **{f"key[{n}]": part for n, part in enumerate(self._key)}, **others}
 
-    def _scatter(self, op: str, values: Any, out: Any, **how: Any) -> Any:
-        own = self._data
-        if (
-            type(own) is np.ndarray
-            and (out is None or (out is own and own.flags.carray))
-            and (common := _read_common_key(own, self._key))
-            and (updates := _read_common_values(values, own, common)) is not None
-        ):
-            indices, axis = common
-            try:
-                if axis is None:
-                    return _core.scatter_nd(own, indices, updates, out=out, **how)
-                return _core.scatter_update(own, indices, updates, axis, out=out, **how)
-            except OpError as error:
-                _leave_to_long_way(error, op, own, self._key)
-        return dispatch("at", op, self._name_arrays(values=values, out=out), how, partial(_write, op))
+    def _scatter(
+        self, method: str, values: Any, out: Any, include_self: bool, accumulate: str, num_threads: int | None
+    ) -> Any:
+        data, key = self._data, self._key
+        is_default = out is None and include_self is True and accumulate == "step" and num_threads is None
+        if is_default and type(values) is _ndarray and len(key) == 1 and type(key[0]) is _ndarray and key[0].ndim:
+            made = _WRITE[method][False](data, key[0], values)
+            if made is not NotImplemented:
+                return made
+        common = _read_common_key(data, key)
+        if common and is_default:
+            takes_tuples, indices, axis = common
+            write = _WRITE[method][takes_tuples]
+            made = write(data, indices, values, axis) if type(values) is _ndarray else NotImplemented
+            if made is NotImplemented and (updates := _broadcast(values, data, common)) is not None:
+                made = write(data, indices, updates, axis)
+            if made is not NotImplemented:
+                return made
+        operation = _make_scatter(method, include_self, accumulate, num_threads)
+        check_effects(operation.op, operation.reduction, include_self, accumulate)
+        if common and (out is None or (out is data and data.flags.carray)):
+            takes_tuples, indices, axis = common
+            if (updates := _broadcast(values, data, common)) is not None:
+                arrays = {"data": data, "indices": indices, "updates": updates}
+                with suppress(OpError, TypeError):  # the general code raises the error in terms of the key
+                    return _core.run(operation._replace(kernel=_KERNELS[takes_tuples], axis=axis), arrays, out)
+        arrays = self._name_arrays(values=values, out=out)
+        return dispatch("at", operation.op, arrays, {"operation": operation}, _write)
+
+
+def _make_scatter(method: str, include_self: bool, accumulate: str, num_threads: int | None) -> Operation:
+    """Return the operation of a method, along axis 0."""
+    reduction = "none" if method == "set" else method
+    operation = Operation(f"at.{method}", Kernel.SCATTER_UPDATE, reduction=reduction, num_threads=num_threads)
+    return operation._replace(include_self=include_self, accumulate=accumulate)
 
 
 def _read(op: str, *, data: Any, out: Any, num_threads: int | None, **key: Any) -> np.ndarray:
@@ -286,13 +337,13 @@ def _read(op: str, *, data: Any, out: Any, num_threads: int | None, **key: Any) 
     return result if out is None else _copy_result(op, result, out)
 
 
-def _write(op: str, *, data: Any, values: Any, out: Any, **others: Any) -> Any:
-    """Write or combine elements. ``others`` are the parts of the key, in order, and the options of the scatter."""
+def _write(*, data: Any, values: Any, out: Any, operation: Operation, **key: Any) -> Any:
+    """Write or combine elements. ``key`` has the parts of the key, in order."""
+    op = operation.op
     array = convert.as_array(op, "data", data)
-    options = {name: value for name, value in others.items() if name.isidentifier()}
-    chosen = select(op, array, read_key(others))
+    chosen = select(op, array, tuple(key.values()))
     updates = chosen.as_updates(op, convert.cast(op, "values", values, "data", array))
-    operation = Operation(op, chosen.gather.counterpart, chosen.axis, **options)
+    operation = operation._replace(kernel=chosen.gather.counterpart, axis=chosen.axis)
     if out is None or not (out is data or convert.is_same_memory(out, array)):
         result = _write_to_copy(operation, chosen, array, updates)
         return result if out is None else _copy_result(op, result, out)
@@ -307,6 +358,13 @@ def read_key(arrays: dict[str, Any]) -> tuple[Any, ...]:
 
 
 _METHODS = ("get", "set", "add", "sub", "mul", "min", "max", "mean")
+_KERNELS = (Kernel.SCATTER_UPDATE, Kernel.SCATTER_ND)  # of one array, and of index tuples
+_READ = [_core.bind(Operation("at.get", kernel.counterpart), True) for kernel in _KERNELS]
+_WRITE = {
+    method: [_core.bind(_make_scatter(method, True, "step", None)._replace(kernel=kernel), True) for kernel in _KERNELS]
+    for method in _METHODS[1:]
+}
+"""The calls of the methods with default options, on plain arrays and an axis. Others give NotImplemented."""
 
 
 def _explain_method(owner: str, name: str) -> str:
@@ -329,8 +387,11 @@ def _describe(part: Any) -> str:
     return "..." if part is ... else reprlib.repr(part)
 
 
-def _read_common_key(data: Any, key: tuple[Any, ...]) -> tuple[np.ndarray, int | None] | None:
-    """Read a common key: the indices, and the axis that they index. The axis is None if the indices are index tuples.
+_CommonKey = tuple[bool, np.ndarray, int]  # whether the indices are index tuples, the indices, and their axis
+
+
+def _read_common_key(data: Any, key: tuple[Any, ...]) -> _CommonKey | None:
+    """Read a common key of a NumPy array. None: `select` reads the key.
 
     A common key is one of the following:
 
@@ -338,14 +399,11 @@ def _read_common_key(data: Any, key: tuple[Any, ...]) -> tuple[np.ndarray, int |
     - a list of integers
     - a mask, or a list of truth values
     - several integers, or several arrays of integers of one dim and one length
-
-    For other keys, the result is None, and so it is if data is not a NumPy array of numbers. Then `select` reads the
-    key.
     """
-    if not key or type(data) is not np.ndarray or data.dtype.kind not in "biufc":
+    if type(data) is not _ndarray or not key:
         return None
     last = key[-1]
-    if type(last) is np.ndarray:
+    if type(last) is _ndarray:
         if last.ndim == 0:
             return None
     elif _is_integer(last):
@@ -359,27 +417,31 @@ def _read_common_key(data: Any, key: tuple[Any, ...]) -> tuple[np.ndarray, int |
     else:
         return None
     kind = last.dtype.kind
-    if kind == "b" and len(key) == 1:
-        return (np.array(last.nonzero()).T, None) if last.shape == data.shape[: last.ndim] else None
+    if len(key) == 1 and kind != "b":
+        return (False, last, 0) if kind in "iu" else None
+    if kind == "b":
+        fits = len(key) == 1 and last.shape == data.shape[: last.ndim]
+        return (True, np.array(last.nonzero()).T, 0) if fits else None
     if kind not in "iu":
         return None
-    if len(key) == 1:
-        return last, 0
     if all(type(part) is slice and part.start is part.stop is part.step is None for part in key[:-1]):
-        return last, len(key) - 1
+        return False, last, len(key) - 1
     if last.ndim == 0:
-        return (np.array(key), None) if all(map(_is_integer, key)) else None
+        return (True, np.array(key), 0) if all(map(_is_integer, key)) else None
     for part in key:
-        if type(part) is not np.ndarray or part.dtype != last.dtype or part.shape != last.shape or part.ndim != 1:
+        if type(part) is not _ndarray or part.dtype != last.dtype or part.shape != last.shape or part.ndim != 1:
             return None
-    return np.array(key).T, None
+    return True, np.array(key).T, 0
+
+
+_ndarray = np.ndarray  # one lookup less
 
 
 def _is_integer(part: Any) -> bool:
     return type(part) is int or isinstance(part, np.integer)
 
 
-def _read_common_values(values: Any, data: np.ndarray, key: tuple[np.ndarray, int | None]) -> np.ndarray | None:
+def _broadcast(values: Any, data: np.ndarray, key: _CommonKey) -> np.ndarray | None:
     """Broadcast a number or an array of numbers to the shape of ``data[key]``, for a common key.
 
     For other values, the result is None. Then `convert.cast` reads them, or raises the error about them.
@@ -387,10 +449,10 @@ def _read_common_values(values: Any, data: np.ndarray, key: tuple[np.ndarray, in
     if type(values) not in (np.ndarray, int, float, complex, bool) and not isinstance(values, np.generic):
         return None
     array: np.ndarray = np.asarray(values)
-    if array.dtype.kind not in "biufc":
+    if array.dtype.kind not in "biufc" or data.dtype.kind not in "biufc":
         return None
-    indices, axis = key
-    if axis is None:
+    takes_tuples, indices, axis = key
+    if takes_tuples:
         shape = (*indices.shape[:-1], *data.shape[indices.shape[-1] :])
     else:
         shape = (*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :])
@@ -404,16 +466,6 @@ def _read_common_values(values: Any, data: np.ndarray, key: tuple[np.ndarray, in
     except ValueError:
         return None
     return spread
-
-
-def _leave_to_long_way(error: OpError, op: str, data: np.ndarray, key: tuple[Any, ...]) -> None:
-    """Handle an error that the core has raised before it wrote. The caller then goes on with the general code.
-
-    An index that is out of range raises an error in terms of the key.
-    """
-    if isinstance(error, OpIndexError):
-        _refuse(select(op, data, key), op, data)
-        raise error
 
 
 def _write_in_place(operation: Operation, chosen: Selection, array: np.ndarray, updates: np.ndarray) -> None:

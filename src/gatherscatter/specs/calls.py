@@ -132,10 +132,13 @@ def _make_run(
 
         return run_any
     bound = _core.bind(operation)
-    if row.inputs[-1].kind != "axis" and row.prepare is None and row.finish is None:
+    is_simple = row.prepare is None and row.finish is None
+    if row.inputs[-1].kind != "axis" and is_simple:
         return bound
 
     def run(*inputs: np.ndarray) -> np.ndarray:
+        if is_simple and inputs[-1].ndim == 0:  # the axis is the last input
+            return bound(*inputs)
         inner, axis = _resolve_axis(row, inputs, operation.axis)
         result = bound(*inner, axis)
         return result if row.finish is None else row.finish(inner, values, result)

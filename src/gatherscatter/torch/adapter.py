@@ -109,7 +109,7 @@ def _at(op: str, arrays: dict[str, Any], options: dict[str, Any]) -> Tensor:
     new = tensors.cast(op, "values", values, "data", own)
     chosen.as_updates(op, tensors.make_placeholder(op, "values", new))  # raises the error about its shape
     new = new.expand(chosen.shape).movedim(*chosen.result_axes)
-    operation = Operation(op, chosen.gather.counterpart, chosen.axis, mode="drop", **options)
+    operation = options["operation"]._replace(kernel=chosen.gather.counterpart, axis=chosen.axis, mode="drop")
     written = kernels.run(operation, source, indices, new).movedim(*reversed(chosen.indexed_axes))
     part.copy_(written.flip(reversed_axes) if reversed_axes else written)
     return result

@@ -19,7 +19,6 @@ import numpy as np
 from gatherscatter.errors import OpValueError
 from gatherscatter.operation import REQUIRED
 from gatherscatter.specs import table
-from gatherscatter.specs.rows import REQUIRED
 from gatherscatter.specs.table import Dims, OpVersion, result_shape
 from gatherscatter_models.openvino import element_types
 from gatherscatter_models.openvino.dropped_errors import note_error, raise_dropped_errors
