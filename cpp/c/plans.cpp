@@ -10,7 +10,7 @@
 
 #include "faults.hpp"
 #include "float_mode.hpp"
-#include "kernel_plan.hpp"
+#include "move_plan.hpp"
 #include "parallel.hpp"
 
 using namespace gs;
@@ -71,7 +71,7 @@ gatherscatter_status* plan_kernel(gatherscatter_plan& plan) {
         if (gatherscatter_status* status = check_reduction(op, data.dtype, operation.reduction, operation.accumulate))
             return status;
     }
-    const char* const wrong = gs::plan_kernel(operation, data, indices, updates, plan.plan);
+    const char* const wrong = plan_move(operation, data, indices, updates, {}, plan.plan);
     if (wrong)
         return shape_fault(op, operation, wrong,
                            {data.shape, indices.shape, scatter ? &updates.shape : nullptr, plan.plan.slots});

@@ -163,6 +163,21 @@ bool prefetches_set(const Combine& combine, int64_t elements, int64_t updates, S
     return combine.reduction == Reduction::none && spread != Spread::close && !cached;
 }
 
+// Decides what a scatter of rows prefetches, once its split is known. Rows are prefetched if a core reads more of them
+// than its cache holds. Processors prefetch elements that are close to each other, so only distant ones need it.
+void plan_prefetching(const Rows& rows, const Combine& combine, Route& route) {
+    const int64_t row_size = rows.width * target_size(combine), lines = rows.batch * rows.outer;
+    const auto exceeds = [&](int64_t count) {
+        return saturating_multiply(saturating_multiply(lines, count), row_size) > core_cache_bytes;
+    };
+    const bool one_thread = route.split == Split::serial && !route.ordered;
+    route.prefetch_updates = exceeds(rows.count + rows.data_rows);
+    route.prefetch = one_thread ? exceeds(2 * rows.data_rows) : route.prefetch_updates;
+    if (rows.width == 1 && is_element(combine.item_size))
+        route.prefetch =
+            route.spread == Spread::distant && !route.ordered && needs_prefetch(combine, rows.data_rows * row_size);
+}
+
 // Whether to prefetch the rows of a gather. This helps if they are in no cache and consecutive indices name distant
 // rows. Processors prefetch neighbouring rows themselves.
 bool prefetches_rows(const Rows& rows, int64_t data_bytes, Spread spread) {
@@ -238,7 +253,6 @@ Route route_scatter(const Rows& rows, const Combine& combine, const Index& index
     if (rows.width == 1)
         route.spread =
             find_spread(bytes_of_updates(work.steps, index, combine), line_bytes, index, rows.count, element_size);
-    route.prefetch = needs_prefetch(combine, line_bytes) && (rows.width > 1 || route.spread == Spread::distant);
     route.prefetch_set = rows.width == 1 && prefetches_set(combine, rows.data_rows, rows.count, route.spread);
     route.split = split_rows(rows, combine, route);
     if (route.split == Split::rows) divide_rows(rows, combine, index, route);
@@ -248,6 +262,7 @@ Route route_scatter(const Rows& rows, const Combine& combine, const Index& index
     const bool one_row = close && name_one_row(index, rows.count);
     if (one_row) route.split = Split::serial;
     route.ordered = close && !one_row;
+    plan_prefetching(rows, combine, route);
     const int64_t lines_touched = work.steps * (1 + work.bytes_per_step / line_size);
     route.stream = streams_copy(combine.item_size * rows.width * rows.data_rows * lines, lines_touched, close);
     route.stream_rows = streams_rows(rows, work.steps, combine, index);

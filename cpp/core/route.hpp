@@ -29,7 +29,8 @@ struct Route {
     // instead of by `split`.
     bool ordered = false;
     int threads = 1;
-    bool prefetch = false;          // memory is prefetched
+    bool prefetch = false;          // rows or elements of data, or of the result of a scatter, are prefetched
+    bool prefetch_updates = false;  // the rows of updates are prefetched
     bool prefetch_set = false;      // elements are prefetched just before they are set
     Spread spread = Spread::close;  // of the elements, if rows are single elements
     bool stream = false;            // a gather's output, or a scatter's copy of data, is written past the caches

@@ -222,13 +222,7 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
         const ApplyRows apply_all = applier(how, rows.width, options);
         const ApplyRows apply_own = applier(how, rows.width, {false, counted});
         const ElementScatter elements(index, how, options, route.spread);
-        // Processors prefetch elements that are close to each other.
-        const bool prefetch_elements = route.prefetch && split != Split::ordered;
-        const bool by_index = rows.width == 1 && !prefetch_elements && elements;
-        const auto exceeds = [&](int64_t n) { return lines * n * rows.width * target_size > core_cache_bytes; };
-        const bool prefetch_rows = exceeds(split == Split::serial ? 2 * rows.data_rows : rows.count + rows.data_rows);
-        const bool single = rows.width == 1 && is_element(combine.item_size);
-        const bool prefetch = single ? prefetch_elements || (counted && prefetch_rows) : prefetch_rows;
+        const bool by_index = rows.width == 1 && !route.prefetch && elements;
         const bool stream_rows = route.stream_rows && can_stream_rows(target, rows.width * target_size);
         const Scatter scatter{rows,
                               index,
@@ -237,12 +231,12 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
                               visits,
                               how,
                               target_size,
-                              prefetch ? lookahead : 0,
+                              route.prefetch_distance(),
                               apply_all,
                               apply_own,
                               by_index ? &elements : nullptr,
-                              prefetch,
-                              exceeds(rows.count + rows.data_rows),
+                              route.prefetch,
+                              route.prefetch_updates,
                               stream_rows};
         std::atomic<bool> good = true;
         const auto part = [&](int64_t first_line, int64_t last_line, const Share& share) {

@@ -1,5 +1,7 @@
-// A tensor of a call, without its memory.
+// A tensor of a call, as an interface describes it.
 #pragma once
+
+#include <cstddef>
 
 #include "dtype.hpp"
 #include "plan.hpp"
@@ -13,6 +15,20 @@ struct Tensor {
     Shape shape;
 
     int64_t bytes() const { return count_elements(shape) * item_size; }  // for tensors that are in memory
+};
+
+// A tensor in memory. Elements can lie apart.
+struct StridedTensor : Tensor {
+    std::byte* memory = nullptr;
+    int64_t size = 0;           // in bytes
+    bool is_contiguous = true;  // and aligned
+    bool is_aligned = true;
+    Shape strides;  // in bytes, if it is not contiguous
+
+    // Whether an element of this tensor may be in the memory of another, which is contiguous.
+    bool overlaps(const StridedTensor& contiguous) const;
+    // Whether both have the same elements at the same addresses. They have the same type.
+    bool is_same(const StridedTensor&) const;
 };
 
 }  // namespace gs

@@ -15,17 +15,18 @@ struct BoundCall {
     Ref op;
 };
 
-// (data, indices, [updates], [axis]), with updates for a scatter. An axis replaces the one of the bound call.
+// (data, indices, [updates], [axis], [out]), with updates for a scatter. An axis replaces the one of the bound call.
 PyObject* call_bound(PyObject* capsule, PyObject* const* arguments, Py_ssize_t n) {
     const auto* const bound = static_cast<const BoundCall*>(PyCapsule_GetPointer(capsule, capsule_name));
     if (!bound) return nullptr;
     Call call = bound->call;
     const Py_ssize_t arrays = is_scatter(call.kernel) ? 3 : 2;
-    if (n != arrays && n != arrays + 1) return refuse("a bound call takes its arrays and perhaps an axis");
+    if (n < arrays || n > arrays + 2) return refuse("a bound call takes its arrays, and perhaps an axis and out");
     call.data = arguments[0];
     call.indices = arguments[1];
     if (arrays == 3) call.updates = arguments[2];
     if (n > arrays && !read_axis(call.op, arguments[arrays], call.axis)) return nullptr;
+    if (n == arrays + 2 && arguments[arrays + 1] != Py_None) call.out = arguments[arrays + 1];
     PyObject* result = nullptr;
     if (run(call, result) != Outcome::not_plain) return result;
     return call.quiet ? Py_NewRef(Py_NotImplemented) : refuse("a bound call takes plain arrays only");

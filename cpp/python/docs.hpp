@@ -448,7 +448,7 @@ inline constexpr const char* bind =
     R"(bind($module, operation, quiet=False, /)
 --
 
-Return a function of data, indices, the updates of a scatter, and perhaps an axis, which runs the operation.
+Return a function of data, indices, the updates of a scatter, and perhaps an axis and out. It runs the operation.
 
 With ``quiet``, the function returns NotImplemented for arrays that are not plain, and for a call that is not valid.
 )";

@@ -131,7 +131,7 @@ Outcome gather_first(PreparedBags& prepared) {
     const bool is_large = PyArray_NBYTES(flat.array()) > gil_release_bytes;
     if (!run_part(is_large, true, 8, [&] { is_good = check_indices(prepared_gather.kernel_call); }))
         return Outcome::failed;
-    if (prepared_gather.copies_data || !is_good) return Outcome::done;
+    if (prepared_gather.how.copies_data || !is_good) return Outcome::done;
     PyObject* gathered = nullptr;
     if (run(gather, gathered) != Outcome::done) return Outcome::failed;
     prepared.named_rows = Ref(gathered);

@@ -12,7 +12,7 @@
 #include "bag_plan.hpp"
 #include "call.hpp"
 #include "float_mode.hpp"
-#include "kernel_plan.hpp"
+#include "move_plan.hpp"
 #include "numpy_arrays.hpp"
 #include "parallel.hpp"
 #include "xla_ffi.hpp"
@@ -196,7 +196,7 @@ xla::Error* run_kernel_target(const Frame& frame) {
         !index_type_of(indices.dtype, memory.index_type))
         return frame.fail(xla::invalid_argument, "an input has a type that the core does not know");
     Plan plan;
-    if (const char* const fault = plan_kernel(operation, data, indices, updates, plan))
+    if (const char* const fault = plan_move(operation, data, indices, updates, {}, plan))
         return frame.fail(xla::invalid_argument, fault);
     memory.data = static_cast<std::byte*>(frame.argument(0).data);
     memory.indices = frame.argument(1).data;

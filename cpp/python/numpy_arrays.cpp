@@ -2,6 +2,7 @@
 #include "numpy_arrays.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "kernel_call.hpp"
@@ -121,9 +122,8 @@ Shape strides_of(PyArrayObject* array) {
 
 DType element_type(PyArray_Descr* descr) {
     const auto sized = [&](DType first) {  // int8, int16, ... are in order of size
-        int log2 = 0;
-        while (int64_t{1} << log2 < PyDataType_ELSIZE(descr)) ++log2;
-        return static_cast<DType>(static_cast<int>(first) + log2);
+        return static_cast<DType>(static_cast<int>(first) +
+                                  std::countr_zero(static_cast<size_t>(PyDataType_ELSIZE(descr))));
     };
     if (PyTypeNum_ISSIGNED(descr->type_num)) return sized(DType::int8);
     if (PyTypeNum_ISUNSIGNED(descr->type_num)) return sized(DType::uint8);
@@ -157,11 +157,6 @@ bool is_plain(PyObject* object) {
 
 bool same_type(PyArrayObject* a, PyArrayObject* b) {
     return PyArray_DESCR(a) == PyArray_DESCR(b) || PyArray_EquivTypes(PyArray_DESCR(a), PyArray_DESCR(b));
-}
-
-bool same_elements(PyArrayObject* a, PyArrayObject* b) {
-    return a == b ||
-           (PyArray_DATA(a) == PyArray_DATA(b) && shape_of(a) == shape_of(b) && strides_of(a) == strides_of(b));
 }
 
 bool overlap(PyArrayObject* a, PyArrayObject* contiguous) {
@@ -203,14 +198,12 @@ Ref contiguous(PyObject* object) {
 }
 
 Ref new_array(PyArray_Descr* descr, const Shape& shape) {
-    npy_intp dims[max_rank];
-    std::copy(shape.begin(), shape.end(), dims);
     double size = static_cast<double>(PyDataType_ELSIZE(descr));  // a double cannot overflow for huge sizes
     for (int64_t n : shape) size *= static_cast<double>(n);
     const Ref before(size >= min_pooled_bytes ? PyDataMem_SetHandler(pool_handler) : nullptr);
     if (size >= min_pooled_bytes && !before) return Ref();
     Py_INCREF(descr);
-    Ref made(PyArray_NewFromDescr(&PyArray_Type, descr, shape.rank, dims, nullptr, nullptr, 0, nullptr));
+    Ref made(PyArray_NewFromDescr(&PyArray_Type, descr, shape.rank, shape.dim, nullptr, nullptr, 0, nullptr));
     if (before) Py_XDECREF(PyDataMem_SetHandler(before.get()));
     return made;
 }

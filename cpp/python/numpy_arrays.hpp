@@ -45,6 +45,13 @@ inline Ref borrow(PyObject* object) { return Ref(Py_NewRef(object)); }
 inline PyArrayObject* array(PyObject* object) { return reinterpret_cast<PyArrayObject*>(object); }
 inline std::byte* bytes(PyArrayObject* array) { return reinterpret_cast<std::byte*>(PyArray_BYTES(array)); }
 
+// The bytes of all elements. In contrast to PyArray_NBYTES, it is not a call to NumPy.
+inline int64_t size_in_bytes(PyArrayObject* array) {
+    int64_t size = PyArray_ITEMSIZE(array);
+    for (int d = 0; d < PyArray_NDIM(array); ++d) size *= PyArray_DIM(array, d);
+    return size;
+}
+
 Shape shape_of(PyArrayObject*);
 Shape strides_of(PyArrayObject*);
 DType element_type(PyArray_Descr*);
@@ -56,7 +63,6 @@ bool is_text(PyArrayObject*);                 // text of fixed width
 bool is_plain(PyObject*);
 bool same_type(PyArrayObject*, PyArrayObject*);
 bool overlap(PyArrayObject*, PyArrayObject* contiguous);
-bool same_elements(PyArrayObject*, PyArrayObject*);  // at the same addresses, for arrays of one type
 
 // Returns an array for a number of Python or NumPy, or for a list or tuple of numbers, which can be nested. Without an
 // exception, no reference means that the object is something else.

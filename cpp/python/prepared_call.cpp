@@ -2,7 +2,6 @@
 #include "prepared_call.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "facts.hpp"
 #include "machine.hpp"
@@ -10,17 +9,6 @@
 
 namespace gs {
 namespace {
-
-// Whether kernels can write to `out` directly: it is contiguous and does not overlap any input.
-bool writes_directly(const Call& call) {
-    if (!PyArray_ISCARRAY(array(call.out)) || overlap(array(call.indices), array(call.out))) return false;
-    if (call.updates && overlap(array(call.updates), array(call.out))) return false;
-    if (is_in_place(call)) return true;
-    // A call with accumulators may run out of memory after data was copied to out.
-    const bool accumulates =
-        call.reduction == Reduction::mean || call.accumulate != Accumulate::step || !call.include_self;
-    return !overlap(array(call.data), array(call.out)) && !(is_scatter(call.kernel) && accumulates);
-}
 
 // Whether kernels can work on the arguments without conversion in Python. `casts_updates`: the core casts updates.
 bool accepts(const Call& call, IndexType& type, bool& casts_updates) {
@@ -37,107 +25,48 @@ bool accepts(const Call& call, IndexType& type, bool& casts_updates) {
 }
 
 // Whether the call may release the interpreter lock.
-bool may_release_gil(const Call& call, const Plan& plan, bool casts_updates) {
-    if (casts_updates || !is_contiguous(call.data) || !is_contiguous(call.indices)) return true;
-    if (call.updates && !is_contiguous(call.updates)) return true;
-    if (call.out && !is_contiguous(call.out)) return true;
-    if (!is_scatter(call.kernel) && !call.out) return false;  // the lock is kept until all facts are known
-    const int64_t item_size = PyArray_ITEMSIZE(array(call.data));
-    return count_elements(plan.slots) * item_size + PyArray_NBYTES(array(call.data)) +
-               PyArray_NBYTES(array(call.indices)) >
-           gil_release_bytes;
+bool may_release_gil(const PreparedCall& prepared, const MoveTensors& tensors) {
+    if (prepared.casts_updates || !tensors.data.is_contiguous || !tensors.indices.is_contiguous) return true;
+    if (!tensors.updates.is_contiguous || !tensors.out.is_contiguous) return true;
+    // For a gather, the lock is kept until all facts are known.
+    if (!is_scatter(prepared.call.kernel) && !tensors.out.present) return false;
+    const int64_t moved = count_elements(prepared.kernel_call.plan.slots) * tensors.data.item_size;
+    return moved + tensors.data.size + tensors.indices.size > gil_release_bytes;
 }
 
 // Whether the elements support the reduction.
 Outcome check_reduction(const Call& call) {
+    if (call.reduction == Reduction::none && call.accumulate == Accumulate::step) return Outcome::done;
     const DType dtype = element_type(PyArray_DESCR(array(call.data)));
     if (!supports(dtype, call.reduction)) return raise_reduction(call);
     const bool exact = call.accumulate == Accumulate::exact;
     return !exact || supports_exact(dtype, call.reduction) ? Outcome::done : raise_accumulate(call);
 }
 
-// Returns the name of the fault in the shapes; null if they fit.
-const char* find_fault(const Call& call, Plan& plan) {
-    const Shape data = shape_of(array(call.data)), indices = shape_of(array(call.indices));
-    const Fault fault = make_plan(call, data, indices, PyArray_ITEMSIZE(array(call.data)), plan);
-    if (fault != Fault::none) return name(fault);
-    if (call.updates && !(shape_of(array(call.updates)) == plan.slots)) return "updates_shape";
-    if (call.out && !(shape_of(array(call.out)) == (call.updates ? data : plan.slots))) return "out_shape";
-    return nullptr;
+void describe(PyObject* object, StridedTensor& tensor) {
+    PyArrayObject* const given = array(object);
+    tensor.present = true;
+    tensor.dtype = element_type(PyArray_DESCR(given));
+    tensor.item_size = PyArray_ITEMSIZE(given);
+    tensor.shape.append(PyArray_DIMS(given), PyArray_NDIM(given));
+    tensor.size = size_in_bytes(given);
+    tensor.memory = bytes(given);
+    tensor.is_aligned = PyArray_ISALIGNED(given);
+    tensor.is_contiguous = is_contiguous(object);
+    if (!tensor.is_contiguous) tensor.strides = strides_of(given);
 }
 
-// Graph libraries expand indices over all of data off the axis. Such an index box repeats the same index for a whole
-// slice. It is replaced by the line along the axis, and the plan by a plan of rows. A box with one dim is already such
-// a line. Short lines of single elements stay: the overhead of each line would be larger than what it saves.
-Ref without_expansion(const Call& call, Plan& plan) {
-    PyArrayObject* const indices = array(call.indices);
-    const int rank = PyArray_NDIM(indices);
-    const int64_t axis = call.axis + (call.axis < 0 ? rank : 0);
-    bool expanded = plan.form == Form::lanes && PyArray_SIZE(indices) > 0;
-    for (int d = 0; expanded && d < rank; ++d)
-        expanded = d == axis || (PyArray_DIM(indices, d) == PyArray_DIM(array(call.data), d) &&
-                                 (PyArray_STRIDE(indices, d) == 0 || PyArray_DIM(indices, d) == 1));
-    Plan line_plan;
-    const Shape data = shape_of(array(call.data));
-    const int along = static_cast<int>(axis);
-    if (!expanded || plan_axis(data, Shape(&plan.slots.dim[along], 1), axis, 0, line_plan) != Fault::none)
-        return borrow(call.indices);
-    constexpr int64_t short_line = 16;
-    if (line_plan.rows.width == 1 && line_plan.rows.count < short_line && line_plan.rows.outer > 1)
-        return borrow(call.indices);
-    npy_intp length = PyArray_DIM(indices, along), stride = PyArray_STRIDE(indices, along);
-    Py_INCREF(PyArray_DESCR(indices));
-    Ref line(PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(indices), 1, &length, &stride, PyArray_DATA(indices), 0,
+// Returns the line that indices repeat, as an array of the same memory.
+Ref make_line(PyObject* indices, const StridedTensor& line) {
+    npy_intp length = line.shape[0], stride = line.strides[0];
+    Py_INCREF(PyArray_DESCR(array(indices)));
+    Ref made(PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(array(indices)), 1, &length, &stride, line.memory, 0,
                                   nullptr));
-    if (!line || PyArray_SetBaseObject(line.array(), Py_NewRef(call.indices)) < 0) return Ref();
-    plan = line_plan;
-    return line;
+    return made && PyArray_SetBaseObject(made.array(), Py_NewRef(indices)) == 0 ? std::move(made) : Ref();
 }
 
-// Whether it is faster to copy all data into order first. This holds if the elements of a row lie far apart and the
-// gather reads more than an eighth of the rows, if narrow rows lie apart and are read once on average, or if the
-// elements of a row are not contiguous and are read twice on average. Repeated elements are only copied to narrow rows.
-bool scattered(const Rows& rows, const Layout& layout) {
-    const int inner = layout.pieces.rank - 1;
-    const int64_t row_stride = std::abs(layout.row_stride),
-                  step = inner >= 0 ? std::abs(layout.piece_stride[inner]) : 0;
-    const int64_t row_size = saturating_multiply(layout.piece_size, count_elements(layout.pieces));
-    const bool narrow = row_size < line_size && rows.count >= rows.data_rows;
-    if (row_stride == 0) return false;
-    if (inner >= 0 && step == 0) return narrow;
-    if (step > row_stride) return rows.count > rows.data_rows / 8;
-    if (inner >= 0) return rows.count / 2 >= rows.data_rows;
-    return narrow && row_stride >= 2 * row_size;
-}
-
-// The same for a gather of elements. This holds if the elements that an index chooses from compete for a few sets of
-// the caches, and at least half as many are gathered as data has.
-bool scattered(const Lanes& lanes, int64_t last_stride, int64_t axis_bytes) {
-    constexpr int64_t same_set = 2048, many = 64;           // bytes between addresses of one set, elements
-    if (last_stride <= 1 || axis_bytes == 0) return false;  // contiguous or repeated
-    return axis_bytes % same_set == 0 && lanes.size >= many && lanes.elements >= lanes.data_elements / 2;
-}
-
-// Plans a gather from data with strides. False: the data must be made contiguous.
-bool plan_strides(const Call& call, Plan& plan, Layout& layout) {
-    PyArrayObject* const data = array(call.data);
-    const int64_t item_size = PyArray_ITEMSIZE(data);
-    const Shape shape = shape_of(data);
-    if (!PyArray_ISALIGNED(data) || item_size == 0) return false;
-    if (plan.form == Form::rows)
-        return lay_out(plan.rows, shape, strides_of(data), item_size, layout) && !scattered(plan.rows, layout);
-    Shape strides;
-    for (int64_t stride : strides_of(data)) {
-        if (stride < 0 || stride % item_size != 0) return false;
-        strides.push(stride / item_size);
-    }
-    const int along = static_cast<int>(call.axis) + (call.axis < 0 ? shape.rank : 0);
-    return !scattered(plan.lanes, strides[shape.rank - 1], strides[along] * item_size) &&
-           plan_elements(shape, shape_of(array(call.indices)), call.axis, plan, &strides) == Fault::none;
-}
-
-// Checks types, shapes and attributes, and sets the plan.
-Outcome check(PreparedCall& prepared, IndexType& type) {
+// Checks types, shapes and attributes, and sets the tensors and the plan.
+Outcome check(PreparedCall& prepared, MoveTensors& tensors, IndexType& type) {
 #ifdef Py_GIL_DISABLED
     constexpr bool always = true;
 #else
@@ -148,31 +77,38 @@ Outcome check(PreparedCall& prepared, IndexType& type) {
     if (!accepts(call, type, prepared.casts_updates)) return Outcome::not_plain;
     if (always && !prepared.views.pin(call)) return Outcome::failed;
     if (const Outcome checked = check_reduction(call); checked != Outcome::done) return checked;
-    if (const char* fault = find_fault(call, plan)) return raise_shape(call, fault, plan);
-    if (!always && may_release_gil(call, plan, prepared.casts_updates) && !prepared.views.pin(call))
-        return Outcome::failed;
+    describe(call.data, tensors.data);
+    describe(call.indices, tensors.indices);
+    if (call.updates) describe(call.updates, tensors.updates);
+    if (call.out) describe(call.out, tensors.out);
+    if (const char* fault = plan_move(call, tensors.data, tensors.indices, tensors.updates, tensors.out, plan))
+        return raise_shape(call, fault, plan);
+    if (!always && may_release_gil(prepared, tensors) && !prepared.views.pin(call)) return Outcome::failed;
     return Outcome::done;
+}
+
+// The bytes of the arrays that a call copies.
+int64_t copied_bytes(const Arrangement& how, const MoveTensors& tensors) {
+    return (how.copies_data ? tensors.data.size : 0) + (how.copies_indices ? tensors.indices.size : 0) +
+           (how.copies_updates ? count_elements(tensors.updates.shape) * tensors.data.item_size : 0) +
+           (how.made_apart ? tensors.out.size : 0);
 }
 
 // Whether the arrays allow streaming as the route plans it. A gather requires an aligned result, and a scatter a plain
 // copy of its data.
 bool may_stream(const PreparedCall& prepared) {
-    const Call& call = prepared.call;
-    if (is_scatter(call.kernel)) return is_contiguous(call.data) && (!is_in_place(call) || prepared.made_apart);
-    return !prepared.writes_out() || is_unit_aligned(PyArray_DATA(array(call.out)));
+    const Arrangement& how = prepared.how;
+    if (is_scatter(prepared.call.kernel)) return is_contiguous(prepared.call.data) && (!how.in_place || how.made_apart);
+    return !how.writes_out || is_unit_aligned(bytes(array(prepared.call.out)));
 }
 
 bool may_stream_rows(const PreparedCall& prepared) {
     const KernelCall& call = prepared.kernel_call;
-    return !prepared.writes_out() ||
-           can_stream_rows(PyArray_DATA(array(prepared.call.out)), call.plan.rows.width * call.combine.item_size);
+    return !prepared.how.writes_out ||
+           can_stream_rows(bytes(array(prepared.call.out)), call.plan.rows.width * call.combine.item_size);
 }
 
 }  // namespace
-
-bool is_in_place(const Call& call) {
-    return is_scatter(call.kernel) && call.out && same_elements(array(call.out), array(call.data));
-}
 
 bool PinnedViews::pin(Call& call) {
     PyObject** const places[] = {&call.data, &call.indices, &call.updates, &call.out};
@@ -187,38 +123,26 @@ bool PinnedViews::pin(Call& call) {
     return true;
 }
 
-int64_t PreparedCall::copied_bytes() const {
-    return (copies_data ? PyArray_NBYTES(array(call.data)) : 0) +
-           (copies_indices ? PyArray_NBYTES(indices.array()) : 0) +
-           (copies_updates ? PyArray_SIZE(array(call.updates)) * PyArray_ITEMSIZE(array(call.data)) : 0) +
-           (made_apart ? PyArray_NBYTES(array(call.out)) : 0);
-}
-
 Outcome prepare(PreparedCall& prepared) {
     IndexType type;
-    if (const Outcome checked = check(prepared, type); checked != Outcome::done) return checked;
+    MoveTensors tensors;
+    if (const Outcome checked = check(prepared, tensors, type); checked != Outcome::done) return checked;
     const Call& call = prepared.call;
-    KernelCall& kernel_call = prepared.kernel_call;
-    const Ref indices = without_expansion(call, kernel_call.plan);
-    if (!indices) return Outcome::failed;
-    const bool scatter = is_scatter(call.kernel), has_strides = !scatter && !is_contiguous(call.data);
-    prepared.reads_strides = has_strides && plan_strides(call, kernel_call.plan, kernel_call.layout);
-    prepared.copies_data = has_strides && !prepared.reads_strides;
-    prepared.copies_indices = !is_contiguous(indices.get());
-    prepared.copies_updates = scatter && (prepared.casts_updates || !is_contiguous(call.updates));
-    prepared.made_apart = call.out && (!writes_directly(call) || is_cheaper_apart(call, PyArray_NBYTES(array(call.out)),
-                                                                                  PyArray_NBYTES(indices.array())));
-    prepared.indices = contiguous(indices.get());
+    prepared.how = arrange(call, prepared.casts_updates, tensors, prepared.kernel_call);
+    prepared.copied_bytes = copied_bytes(prepared.how, tensors);
+    const Ref indices = prepared.how.takes_line ? make_line(call.indices, tensors.indices) : borrow(call.indices);
+    if (indices) prepared.indices = contiguous(indices.get());
     if (!prepared.indices) return Outcome::failed;
-    complete(kernel_call, call, element_type(PyArray_DESCR(array(call.data))), PyArray_ITEMSIZE(array(call.data)),
-             PyArray_DATA(prepared.indices.array()), type, !prepared.reads_strides);
+    complete(prepared.kernel_call, call, tensors.data.dtype, tensors.data.item_size,
+             PyArray_DATA(prepared.indices.array()), type, !prepared.how.reads_strides);
     return Outcome::done;
 }
 
 Outcome check_call(const Call& call, PyObject*& result) {
     IndexType type;
+    MoveTensors tensors;
     PreparedCall prepared(call);
-    const Outcome checked = check(prepared, type);
+    const Outcome checked = check(prepared, tensors, type);
     if (checked == Outcome::done) result = Py_NewRef(Py_None);
     return checked;
 }
@@ -239,13 +163,13 @@ Outcome describe_call(const Call& call, PyObject*& facts) {
     all.add("stream_rows", route.stream_rows && may_stream_rows(prepared));
     all.add("tile", route.tile);
     all.add("kernel_bytes", route.scratch);
-    all.add("copied_bytes", prepared.copied_bytes());
-    all.add("reads_strides", prepared.reads_strides);
-    all.add("copies_data", prepared.copies_data);
-    all.add("copies_indices", prepared.copies_indices);
-    all.add("copies_updates", prepared.copies_updates);
-    all.add("made_apart", prepared.made_apart);
-    all.add("checked_first", prepared.writes_out());
+    all.add("copied_bytes", prepared.copied_bytes);
+    all.add("reads_strides", prepared.how.reads_strides);
+    all.add("copies_data", prepared.how.copies_data);
+    all.add("copies_indices", prepared.how.copies_indices);
+    all.add("copies_updates", prepared.how.copies_updates);
+    all.add("made_apart", prepared.how.made_apart);
+    all.add("checked_first", prepared.how.writes_out);
     facts = all.take().release();
     return facts ? Outcome::done : Outcome::failed;
 }

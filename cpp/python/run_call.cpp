@@ -36,23 +36,23 @@ Outcome raise_memory(const PreparedCall& prepared) {
 Outcome carry_out(PreparedCall& prepared, PyObject*& result) {
     const Call& call = prepared.call;
     KernelCall& kernel_call = prepared.kernel_call;
-    const bool scatter = is_scatter(call.kernel), writes_out = prepared.writes_out();
+    const bool scatter = is_scatter(call.kernel), writes_out = prepared.how.writes_out;
     PyObject* const read = scatter ? call.updates : call.data;
-    const Ref source = prepared.casts_updates   ? cast(array(read), PyArray_DESCR(array(call.data)))
-                       : prepared.reads_strides ? borrow(read)
-                                                : contiguous(read);
+    const Ref source = prepared.casts_updates       ? cast(array(read), PyArray_DESCR(array(call.data)))
+                       : prepared.how.reads_strides ? borrow(read)
+                                                    : contiguous(read);
     if (!source && prepared.casts_updates && !PyErr_Occurred()) return Outcome::not_plain;  // a value does not fit
     Ref out = !source ? Ref() : writes_out ? borrow(call.out) : new_output(call, kernel_call);
     if (!out) return Outcome::failed;
-    const bool large = PyArray_NBYTES(out.array()) + PyArray_NBYTES(prepared.indices.array()) +
-                           (scatter ? PyArray_NBYTES(source.array()) : 0) >
+    const bool large = size_in_bytes(out.array()) + size_in_bytes(prepared.indices.array()) +
+                           (scatter ? size_in_bytes(source.array()) : 0) >
                        gil_release_bytes;
     if (writes_out) {  // all checks come before the first write to the caller's array
         const Outcome checked = run_checked(large, true, PyArray_ITEMSIZE(prepared.indices.array()),
                                             [&] { return check_indices(kernel_call); });
         if (checked != Outcome::done) return checked;
     }
-    if (writes_out && scatter && !is_in_place(call) &&
+    if (writes_out && scatter && !prepared.how.in_place &&
         !copy_data(call.data, out.array(), OnSignal::finish, kernel_call.route.stream))
         return Outcome::failed;
     const int64_t width = kernel_call.plan.form == Form::rows ? kernel_call.plan.rows.width : 1;
@@ -60,7 +60,7 @@ Outcome carry_out(PreparedCall& prepared, PyObject*& result) {
                                       width * PyArray_ITEMSIZE(out.array()),  // writes to `out` are always finished
                                       [&] { return run(kernel_call, bytes(source.array()), bytes(out.array())); });
     if (moved != Outcome::done) return moved;
-    if (prepared.made_apart && !copy_data(out.get(), array(call.out), OnSignal::finish)) return Outcome::failed;
+    if (prepared.how.made_apart && !copy_data(out.get(), array(call.out), OnSignal::finish)) return Outcome::failed;
     result = out.release();
     return Outcome::done;
 }

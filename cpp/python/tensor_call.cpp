@@ -8,7 +8,7 @@
 #include "call.hpp"
 #include "dlpack.hpp"
 #include "float_mode.hpp"
-#include "kernel_plan.hpp"
+#include "move_plan.hpp"
 #include "numpy_arrays.hpp"
 #include "output_pool.hpp"
 #include "signals.hpp"
@@ -247,7 +247,7 @@ Outcome run_direct(const Operation& operation, const DirectTensor& data, const D
         (operation.accumulate == Accumulate::exact && !supports_exact(data.tensor.dtype, operation.reduction)) ||
         (scatter && (updates.tensor.dtype != data.tensor.dtype || updates.type.code != data.type.code ||
                      updates.type.bits != data.type.bits)) ||
-        plan_kernel(operation, data.tensor, indices.tensor, updates.tensor, plan))
+        plan_move(operation, data.tensor, indices.tensor, updates.tensor, {}, plan))
         return Outcome::not_plain;
     NewTensor out(output_shape(operation, data.tensor, plan), data);
     memory.out = out.memory();

@@ -501,7 +501,7 @@ def run_on_tensors(operation: Operation, inputs: dict[str, Any], /) -> Any:
     """
 
 def bind(operation: Operation, quiet: bool = False, /) -> Callable[..., np.ndarray]:
-    """Return a function of data, indices, the updates of a scatter, and perhaps an axis, which runs the operation.
+    """Return a function of data, indices, the updates of a scatter, and perhaps an axis and out. It runs the operation.
 
     With ``quiet``, the function returns NotImplemented for arrays that are not plain, and for a call that is not valid.
     """

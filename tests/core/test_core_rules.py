@@ -656,8 +656,14 @@ def test_arguments_of_bound_calls() -> None:
     scatter = _core.bind(add)
     assert scatter(data, rows, updates).tolist() == [[0, 1, 0], [0, 1, 0]]
     assert scatter(data, rows, np.ones((1, 3)), 0).tolist() == [[0, 0, 0], [1, 1, 1]]
-    for few in ((data, rows), (data, rows, updates, 0, 0)):
-        with pytest.raises(TypeError, match="takes its arrays and perhaps an axis"):
+    out = np.zeros((1, 3, 2)).transpose(2, 1, 0)[..., 0]  # strided
+    assert scatter(data, rows, updates, 1, out).tolist() == [[0, 1, 0], [0, 1, 0]] == out.tolist()
+    assert scatter(data, rows, updates, 1, None).tolist() == out.tolist()
+    quiet = _core.bind(add, True)
+    assert quiet(data, rows, updates).tolist() == out.tolist()
+    assert quiet(data.tolist(), rows, updates) is quiet(data, rows, updates[:1]) is NotImplemented
+    for few in ((data, rows), (data, rows, updates, 0, None, 0)):
+        with pytest.raises(TypeError, match="takes its arrays, and perhaps an axis and out"):
             scatter(*few)
     with pytest.raises(TypeError, match="takes plain arrays only"):
         scatter(data.tolist(), rows, updates)

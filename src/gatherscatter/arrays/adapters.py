@@ -17,7 +17,7 @@ from typing import Any, ClassVar, TypeVar, cast
 import numpy as np
 
 from gatherscatter.arrays.kinds import check_kind, is_read_by_numpy
-from gatherscatter.errors import OpTypeError, with_call_errors
+from gatherscatter.errors import OpTypeError, name_memory_error, with_call_errors
 from gatherscatter.system.lazy_modules import load_place
 
 Arrays = dict[str, Any]
@@ -188,19 +188,34 @@ def array_function(*names: str, op: str = "") -> Callable[[Function], Function]:
     """
 
     def decorate(function: Function) -> Function:
-        parameters = list(inspect.signature(function).parameters)
+        parameters = inspect.signature(function).parameters
+        by_position = sum(one.kind is not inspect.Parameter.KEYWORD_ONLY for one in parameters.values())
         name, named = function.__qualname__, op or function.__name__
-        first = int(parameters[0] == "self")
+        first = int("self" in parameters)
 
-        @wraps(function)
-        def call(*given: Any, **keywords: Any) -> Any:
-            if _PLAIN.issuperset(map(type, given[first:])) and _PLAIN.issuperset(map(type, keywords.values())):
-                return function(*given, **keywords)
+        def run(*given: Any, **keywords: Any) -> Any:
             arguments = dict(zip(parameters, given, strict=False)) | keywords
             arrays = {each: arguments.pop(each) for each in parameters if each in names and each in arguments}
             return dispatch(name, named, arrays, arguments, function)
 
-        return with_call_errors(cast(Function, call), named)
+        general = with_call_errors(wraps(function)(run), named)
+
+        @wraps(function)
+        def call(*given: Any, **keywords: Any) -> Any:
+            if len(given) > by_position or not parameters.keys() >= keywords.keys():
+                return general(*given, **keywords)
+            for value in given[first:]:
+                if type(value) not in _PLAIN:
+                    return general(*given, **keywords)
+            for value in keywords.values():
+                if type(value) not in _PLAIN:
+                    return general(*given, **keywords)
+            try:
+                return function(*given, **keywords)
+            except MemoryError as error:
+                name_memory_error(named, error)
+
+        return cast(Function, call)
 
     return decorate
 

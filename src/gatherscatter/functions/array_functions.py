@@ -16,13 +16,11 @@ from gatherscatter.operation import FUNCTIONS, Kernel, make_operation
 
 def run(function: str, arguments: dict[str, Any]) -> Any:
     """Run an array function on arguments of any kind."""
-    kernel = Kernel(function)
-    names = [each.name for each in FUNCTIONS[kernel].parameters if each.type in ("array", "out")]
-    arrays = {name: arguments.pop(name) for name in names if name in arguments}
+    arrays = {name: arguments.pop(name) for name in _ARRAYS[function] if name in arguments}
     adapter = find_adapter(function, arrays)
     if adapter is not None:  # the core then gets NumPy's arrays
         return adapter.run(function, function, arrays, arguments, getattr(_core, function))
-    run_here: Callable[..., Any] = _RUN.get(kernel, _move)
+    run_here: Callable[..., Any] = _RUN.get(function, _move)
     return run_here(function, **arrays, **arguments)
 
 
@@ -48,7 +46,12 @@ def _dequantize(function: str, *, out: Any = None, **arguments: Any) -> Any:
 
 
 def _select_inputs(function: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    return {name: arguments[name] for name in FUNCTIONS[Kernel(function)].inputs if name in arguments}
+    return {name: arguments[name] for name in _INPUTS[function] if name in arguments}
 
 
-_RUN: dict[Kernel, Callable[..., Any]] = {Kernel.GATHER_REDUCE: _reduce, Kernel.GATHER_QUANTIZED: _dequantize}
+_RUN: dict[str, Callable[..., Any]] = {Kernel.GATHER_REDUCE: _reduce, Kernel.GATHER_QUANTIZED: _dequantize}
+_INPUTS: dict[str, tuple[str, ...]] = {function: signature.inputs for function, signature in FUNCTIONS.items()}
+_ARRAYS: dict[str, tuple[str, ...]] = {
+    function: tuple(each.name for each in signature.parameters if each.type in ("array", "out"))
+    for function, signature in FUNCTIONS.items()
+}

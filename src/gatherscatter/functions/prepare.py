@@ -34,6 +34,10 @@ from gatherscatter.system.pieces import convert_dtype, extremes, make_contiguous
 
 _OP = "prepare"
 
+# Calls of plain arrays. The indices are in range, and in mode "clip" the kernel does not check them again.
+_GATHER = _core.bind(Operation(_OP, Kernel.GATHER, mode="clip"), True)
+_ADD = _core.bind(Operation(_OP, Kernel.SCATTER_UPDATE, mode="clip", reduction="add"), True)
+
 
 @array_function("indices")
 def prepare(indices: ArrayLike, shape: int | Sequence[int], *, axis: int | None = None) -> Prepared:
@@ -181,10 +185,11 @@ class Prepared:
         ValueError, TypeError
             A shape or type is not valid.
         """
-        # The indices are in range. In mode "clip" the kernel does not check them again.
+        if out is None and num_threads is None and _is_plain(data) and data.shape[self.axis :][:1] == self.dims:
+            result = _GATHER(data, self.rows, self.axis)
+            if result is not NotImplemented:
+                return result
         operation = Operation(_OP, Kernel.GATHER, self.axis, mode="clip", num_threads=num_threads)
-        if out is None and _is_plain(data) and data.shape[self.axis : self.axis + 1] == self.dims:
-            return _core.run(operation, {"data": data, "indices": self.rows})  # a short way to the core
         return convert.execute(operation, self._merge_indexed_axes("data", data), self.rows, out=out)
 
     @array_function("data", "updates", op="Prepared.scatter")
@@ -246,11 +251,10 @@ class Prepared:
         result: Any = NotImplemented
         if accumulate == "step" and self._is_grouped(new, "add"):
             result = self._combine(None, new, "add", True, num_threads)
-        operation = self._scatter_operation("add", accumulate, num_threads)
-        if result is NotImplemented and _is_plain(new):
-            zeros = np.zeros((*before, self.size, *after), new.dtype)
-            result = _core.run(operation, {"data": zeros, "indices": self.rows, "updates": new})
-        elif result is NotImplemented:
+        if result is NotImplemented and accumulate == "step" and num_threads is None and _is_plain(new):
+            result = _ADD(np.zeros((*before, self.size, *after), new.dtype), self.rows, new, self.axis)
+        if result is NotImplemented:
+            operation = self._scatter_operation("add", accumulate, num_threads)
             nothing = np.zeros((), new.dtype) if new.dtype != object else np.array("", object)  # objects are text
             zeros = np.broadcast_to(nothing, (*before, self.size, *after))  # no memory
             result = convert.execute(operation, zeros, self.rows, new)
@@ -327,8 +331,8 @@ class Prepared:
             lambda: self._groups,
             self.size,
             names,
-            StatisticRule(bool(skipna), int(ddof)),
-            num_threads,
+            rule=StatisticRule(bool(skipna), int(ddof)),
+            num_threads=num_threads,
         )
         shape = self.dims + first.shape[self.rows.ndim :]
         axes = range(len(self.dims)), range(self.axis, self.axis + len(self.dims))

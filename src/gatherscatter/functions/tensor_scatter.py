@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -82,11 +84,10 @@ def run(
     num_threads: int | None = None,
 ) -> np.ndarray:
     """`tensor_scatter` under the name ``op``, on NumPy's arrays and values without an adapter."""
-    operation = Operation(op, Kernel.SCATTER_UPDATE, axis, 1, negative=False, num_threads=num_threads)
-    if mode == "linear" and type(write_indices) is type(past_cache) is type(update) is np.ndarray:
-        done = _try_single_position(operation, past_cache, update, write_indices, out)
-        if done is not None:
-            return done
+    if mode == "linear" and num_threads is None:
+        result: np.ndarray = _try_single_position(past_cache, update, write_indices, axis, out)
+        if result is not NotImplemented:
+            return result
     past = convert.as_array(op, "past_cache", past_cache)
     new = convert.cast(op, "update", update, "past_cache", past)
     window = None
@@ -95,26 +96,27 @@ def run(
     axis = normalise_cache_axis(op, axis, past.ndim)
     check_shapes(op, past.shape, new.shape, axis, None if window is None else window.shape)
     positions = positions_of(op, window, past.shape[0], past.shape[axis], new.shape[axis], mode)
-    return convert.execute(operation._replace(axis=axis), past, positions, new, out)
+    operation = Operation(op, Kernel.SCATTER_UPDATE, axis, 1, negative=False, num_threads=num_threads)
+    return convert.execute(operation, past, positions, new, out)
 
 
-def _try_single_position(
-    operation: Operation, past: np.ndarray, new: np.ndarray, window: np.ndarray, out: np.ndarray | None
-) -> np.ndarray | None:
+def _try_single_position(past: Any, new: Any, window: Any, axis: int, out: np.ndarray | None) -> Any:
     """Run the step of a decoder, with one position for each batch entry. The core checks the positions.
 
-    This saves microseconds in every step. The result is None for other calls, and if anything is wrong. The caller then
-    goes on with the general code, which raises the error.
+    This saves microseconds in every step. The result is NotImplemented for other calls, and if an argument is wrong.
+    The caller then uses the general code, which raises the error.
     """
-    shape, rank, axis = past.shape, past.ndim, operation.axis
+    if not type(past) is type(new) is type(window) is np.ndarray:
+        return NotImplemented
+    shape, rank = past.shape, past.ndim
     if rank < 2 or type(axis) is not int or not -rank <= axis < rank or axis % rank == 0 or shape[axis] == 0:
-        return None
+        return NotImplemented
     if new.shape != (*shape[: axis % rank], 1, *shape[axis % rank + 1 :]) or window.shape != shape[:1]:
-        return None
+        return NotImplemented
     try:
-        return _core.run(operation, {"data": past, "indices": window.reshape(-1, 1), "updates": new}, out)
+        return _WRITE(past, window.reshape(-1, 1), new, axis, out)
     except (IndexError, TypeError, ValueError):
-        return None
+        return NotImplemented
 
 
 def normalise_cache_axis(op: str, axis: int, rank: int) -> int:
@@ -153,3 +155,6 @@ def positions_of(op: str, window: np.ndarray | None, batch: int, size: int, leng
         raise_index_error(op, "write_indices", window, bad, subject=subject, axis=None, allowed=(0, places - 1))
     positions = start[:, np.newaxis] + np.arange(length)
     return positions % size if mode == "circular" else positions
+
+
+_WRITE = _core.bind(Operation("tensor_scatter", Kernel.SCATTER_UPDATE, 1, 1, negative=False), True)
