@@ -103,6 +103,7 @@ Examples:
 @click.pass_context
 def command(
     ctx: click.Context,
+    *,
     among: str | None,
     patterns: tuple[str, ...],
     peers: str | None,

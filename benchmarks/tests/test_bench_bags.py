@@ -61,7 +61,9 @@ def test_the_reference_is_that_of_the_oracle(row: Workload) -> None:
     rows, weights = case.indices.reshape(-1).tolist(), None if case.weights is None else list(case.weights.reshape(-1))
     ids = members_of_bags(row, case.bags)
     accumulate = "wide" if row.dtype in HALVES else "step"
-    expected = oracle.gather_reduce(case.data, rows, ids, row.bags, weights, row.reduction, 0, accumulate, "raise")
+    expected = oracle.gather_reduce(
+        case.data, rows, ids, row.bags, weights, row.reduction, default=0, accumulate=accumulate, mode="raise"
+    )
     assert Reference(case).same_bits(expected)
     assert case.segment_ids.tolist() == ids
     starts, grouped_rows, grouped_weights = case.grouped

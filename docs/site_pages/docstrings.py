@@ -21,7 +21,7 @@ def sections(app: Any, what: str, name: str, item: Any, options: Any, lines: lis
         lines[0] = lines[0].replace(": ", " -- ")
 
 
-def aliases(
+def aliases(  # noqa: PLR0917
     app: Any, what: str, name: str, item: Any, options: Any, signature: str | None, result: str | None
 ) -> tuple[str | None, str | None]:
     """Write ``ArrayLike | None`` where Sphinx shows its own wrapper; a listener of ``autodoc-process-signature``."""

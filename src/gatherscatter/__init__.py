@@ -51,7 +51,7 @@ __all__ = [
     "Prepared",
     "aggregate",
     "at",
-    "explain",
+    "explain",  # noqa: F822
     "gather",
     "gather_elements",
     "gather_nd",

@@ -233,14 +233,8 @@ def memory_fault(
     raise make_error("result_memory", op, result=describe_size(shape, dtype), cause=cause)
 
 
-def check_size(
-    op: str,
-    shape: Coordinates,
-    dtype: Any,
-    name: str,
-    values: Any,
-    parameter: str,
-    input_bytes: int,
+def check_size(  # noqa: PLR0917 - the core calls it by position
+    op: str, shape: Coordinates, dtype: Any, name: str, values: Any, parameter: str, input_bytes: int
 ) -> None:
     """Check the size of a result that the largest of ``values`` decides, unless the caller gives ``parameter``.
 
@@ -615,6 +609,7 @@ def place_fault(
     size: int,
     kind: str,
     negative: bool,
+    *,
     start: Coordinates | None = None,
     chunk: Coordinates = (),
     **facts: object,

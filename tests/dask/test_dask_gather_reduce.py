@@ -109,7 +109,9 @@ def test_random_calls(form: str, drawn: Any) -> None:
     flat = list(range(rows)) if indices is None else indices.reshape(-1).tolist()
     line = None if weights is None else list(weights.reshape(-1))
     value = default if np.ndim(default) == 0 else 0
-    own = oracle.gather_reduce(data, flat, bag_of, bags, line, reduction, value, accumulate, mode)
+    own = oracle.gather_reduce(
+        data, flat, bag_of, bags, line, reduction, default=value, accumulate=accumulate, mode=mode
+    )
     if np.ndim(default):
         own[[bag for bag in range(bags) if bag not in bag_of]] = default
     oracle.assert_same(result, own.reshape(expected.shape), data, zero_sign=reduction not in ("min", "max"))

@@ -240,8 +240,10 @@ def _expected(data: np.ndarray, indices: np.ndarray, keywords: dict[str, Any]) -
     weights = keywords["weights"].reshape(-1) if "weights" in keywords else None
     default, mode = keywords.get("default", 0), keywords.get("mode", "raise")
     arguments = (indices.reshape(-1).tolist(), bags, number, weights, keywords["reduction"])
+    defaults = np.broadcast_to(default, 2)
     columns = [
-        oracle.gather_reduce(data[:, n], *arguments, np.broadcast_to(default, 2)[n], "step", mode) for n in range(2)
+        oracle.gather_reduce(data[:, n], *arguments, default=defaults[n], accumulate="step", mode=mode)
+        for n in range(2)
     ]
     shape = indices.shape[:-1] if indices.ndim > 1 else (number,)
     return np.stack(columns, axis=-1).reshape(*shape, 2)

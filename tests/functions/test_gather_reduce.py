@@ -90,7 +90,7 @@ def test_the_oracle_agrees(name: str) -> None:
                     continue  # the oracle does not have wide sums of these; test_the_bits_of_two_steps checks them
                 expected = oracle.gather_reduce(
                     data, rows.tolist(), bag_of.tolist(), bags, None if weights is None else list(weights), reduction,
-                    default, accumulate, mode,
+                    default=default, accumulate=accumulate, mode=mode,
                 )  # fmt: skip
                 got = gs.gather_reduce(
                     data, rows, segment_ids=bag_of, num_segments=bags, weights=weights, reduction=reduction,

@@ -147,7 +147,7 @@ def test_what_the_oracle_says(reduction: str) -> None:
     given = FORMS["segment_ids"]
     expected = oracle.gather_reduce(
         np.asarray(data), given["indices"].tolist(), given["segment_ids"].tolist(), 4, list(np.asarray(weights)),
-        reduction, np.float32(7), "step", "raise",
+        reduction, default=np.float32(7), accumulate="step", mode="raise",
     )  # fmt: skip
     call = jax.jit(partial(gsj.gather_reduce, num_segments=4, reduction=reduction, default=7))
     result = call(data, jnp.asarray(given["indices"]), segment_ids=jnp.asarray(given["segment_ids"]), weights=weights)

@@ -133,7 +133,9 @@ def _gather_reduce_literally(data: Any, indices: Any, *, offsets: Any = None, se
     if accumulate == "exact" and (data.dtype.kind == "c" or (reduction == "mul" and data.dtype.kind not in "biu")):
         raise TypeError(reduction)
     flat = None if weights is None else list(weights.reshape(-1))
-    made = oracle.gather_reduce(data, rows, bag_of, math.prod(shape), flat, reduction, default, accumulate, mode)
+    made = oracle.gather_reduce(
+        data, rows, bag_of, math.prod(shape), flat, reduction, default=default, accumulate=accumulate, mode=mode
+    )
     return made.reshape(shape + data.shape[1:])
 
 

@@ -68,7 +68,9 @@ def test_the_oracle_and_the_array_function_agree(form: str, dtype: Any) -> None:
             continue
         how = {"reduction": reduction, "default": 2, "mode": mode}
         default = np.array(2, array.dtype)[()]
-        expected = oracle.gather_reduce(array, rows, bag_of, count, factors, reduction, default, "step", mode)
+        expected = oracle.gather_reduce(
+            array, rows, bag_of, count, factors, reduction, default=default, accumulate="step", mode=mode
+        )
         for leaf in (False, True):
             own = data.clone().requires_grad_(leaf and dtype.is_floating_point)
             found = gst.gather_reduce(own, weights=weights, **bags, **how)
@@ -76,7 +78,9 @@ def test_the_oracle_and_the_array_function_agree(form: str, dtype: Any) -> None:
             if USES_TORCH_OPERATORS and reduction in ("add", "mul", "mean") and dtype != torch.int32:
                 # Floats are added in another order. The error is in proportion to the sum of the magnitudes.
                 sizes = [np.abs(x.astype(complex)) for x in (array, gs_array(weights).reshape(-1))]
-                most = oracle.gather_reduce(sizes[0], rows, bag_of, count, list(sizes[1]), reduction, 2.0, "step", mode)
+                most = oracle.gather_reduce(
+                    sizes[0], rows, bag_of, count, list(sizes[1]), reduction, default=2.0, accumulate="step", mode=mode
+                )
                 loose = 0.02 if dtype == torch.bfloat16 else 1e-5
                 assert (np.abs(made.astype(complex) - expected.astype(complex)) <= loose * most).all()
             else:

@@ -477,7 +477,7 @@ def cast(
     distinct = array[(*(slice(None if step else 1) for step in array.strides), ...)]  # repeated memory only once
     result = _core.cast(distinct, dtype)
     if result is NotImplemented or result is None:  # other types, or a value that does not fit
-        result = _cast_in_pieces(op, name, distinct, target, dtype, data.dtype, origin)
+        result = _cast_in_pieces(op, name, distinct, target, dtype, data.dtype, origin=origin)
     return result if result.shape == array.shape else np.broadcast_to(result, array.shape)
 
 
@@ -488,6 +488,7 @@ def _cast_in_pieces(
     target: str,
     dtype: np.dtype[Any],
     target_type: np.dtype[Any],
+    *,
     origin: tuple[int, ...] | None,
 ) -> np.ndarray:
     """Convert an array, or raise the error about the first element that does not fit."""
@@ -498,7 +499,9 @@ def _cast_in_pieces(
     for piece in pieces(array.size, _CAST_PIECE):
         part, changed = casts.convert_checked(elements[piece], dtype)
         if changed is not None and changed.any():
-            _raise_cast_error(op, name, array, piece.start + int(np.argmax(changed)), target, target_type, origin)
+            _raise_cast_error(
+                op, name, array, piece.start + int(np.argmax(changed)), target, target_type, origin=origin
+            )
         result.reshape(-1)[piece] = part
     return result
 
@@ -536,6 +539,7 @@ def _raise_cast_error(
     place: int,
     target: str,
     dtype: np.dtype[Any],
+    *,
     origin: tuple[int, ...] | None = None,
 ) -> NoReturn:
     """Raise the error about an element, at a flat position, that does not fit in a type."""

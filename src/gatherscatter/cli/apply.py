@@ -108,6 +108,7 @@ def apply_to_zarr(
     attributes: dict[str, Any],
     output: Path | None,
     memory_limit: int | None,
+    *,
     resume: bool,
     dry_run: bool,
     chunks: tuple[int, ...] | None,

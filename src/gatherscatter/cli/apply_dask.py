@@ -112,6 +112,7 @@ def apply_with_dask(
     output: Path | None,
     scheduler: str,
     memory_limit: int | None,
+    *,
     resume: bool,
     dry_run: bool,
 ) -> None:

@@ -55,7 +55,7 @@ def reduce(operation: Operation, arrays: dict[str, Any], plan: str = "lazy", out
     if segment_ids is not None and num_segments is None and segment_ids.size:
         result = (max(extremes(segment_ids.reshape(-1))[1] + 1, 0), *data.shape[1:])
         given_bytes = data.nbytes + segment_ids.nbytes
-        check_size(OP, result, data.dtype, "segment_ids", segment_ids, "num_segments", given_bytes)
+        check_size(OP, result, data.dtype, "segment_ids", segment_ids, "num_segments", input_bytes=given_bytes)
     # Bags in the last dim of indices follow from the shape. This only checks that no other bags are given.
     line = members if len(members) == 1 else (0,) * len(members)
     places = {"offsets": offsets, "segment_ids": segment_ids, "indptr": indptr}

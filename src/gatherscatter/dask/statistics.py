@@ -39,7 +39,7 @@ _untyped: Any = dask.array
 
 
 @with_call_errors
-def aggregate(
+def aggregate(  # noqa: PLR0917
     group_idx: Any,
     a: Any,
     func: Any = "sum",
@@ -180,14 +180,14 @@ def _reduce_chunk(
         line = np.zeros(labels.shape[along], np.int64)
     present, local, counts = _find_groups(line, groups)
     layout = lay_out(_OP, local, values, len(present), "C", along)
-    call = Aggregation(_OP, function, layout, dtype, 0, {"ddof": 0}, num_threads=1)
+    call = Aggregation(_OP, function, layout, dtype, 0, options={"ddof": 0}, num_threads=1)
 
     def reduce(name: str, wide: bool = False) -> np.ndarray:
         """Another function of the values, with the same treatment of NaN."""
         given = _wide(values.dtype) if wide else None
         other = Function(name, function.skip_nan)
         result = names.result_dtype(_OP, other, values.dtype, given)
-        return REDUCTIONS[name](Aggregation(_OP, other, layout, result, 0, {}, num_threads=1))
+        return REDUCTIONS[name](Aggregation(_OP, other, layout, result, 0, options={}, num_threads=1))
 
     parts = {}
     if function.name in ("var", "std"):

@@ -159,7 +159,7 @@ def _grid(
         cells = {}
         for r, c in product(rows, columns):
             at = _find_coordinates(order, (*lead, r, c), len(shape))
-            cells[r, c] = _cell(call, name, role, array, at, listed, counts)
+            cells[r, c] = _cell(call, name, role, array, at, listed, counts=counts)
         panes.append(Pane(tuple(lead), _label(order, lead), _gaps(rows), _gaps(columns), cells))
     total = math.prod(shape[axis] for axis in order[:-2] if axis is not None)
     batch = call.batch_dims if role in ("data", "indices", "output") and call.batch_dims > 0 else 0
@@ -238,6 +238,7 @@ def _cell(
     array: np.ndarray,
     at: Coordinates,
     listed: tuple[Move, ...],
+    *,
     counts: Counts,
 ) -> Cell:
     touching = [m for m in listed if any(r.array == name and _is_within(at, r.key) for r in m.regions)]

@@ -62,7 +62,14 @@ def gather_statistic(
     else:
         groups = partial(_core.group, labels, count)
         results = reduce_by_group(
-            op, make_contiguous(rows), labels, groups, count, (reduction,), StatisticRule(), operation.num_threads
+            op,
+            make_contiguous(rows),
+            labels,
+            groups,
+            count,
+            (reduction,),
+            rule=StatisticRule(),
+            num_threads=operation.num_threads,
         )
         made = results[reduction]
     made[sizes == 0] = as_default(op, default, made)

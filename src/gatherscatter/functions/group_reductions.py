@@ -56,6 +56,7 @@ def reduce_by_group(
     find_groups: Callable[[], tuple[np.ndarray, np.ndarray]],
     size: int,
     names: tuple[str, ...],
+    *,
     rule: StatisticRule,
     num_threads: int | None,
 ) -> dict[str, np.ndarray]:
@@ -68,7 +69,9 @@ def reduce_by_group(
     results = _reduce_together(op, updates, find_groups(), together, num_threads) if together else {}
     for name in names:
         if name not in together:
-            results[name] = _compute_statistic(op, updates, rows, size, name, skips, rule.ddof, num_threads)
+            results[name] = _compute_statistic(
+                op, updates, rows, size, name, skips, ddof=rule.ddof, num_threads=num_threads
+            )
     return results
 
 
@@ -79,6 +82,7 @@ def _compute_statistic(
     size: int,
     name: str,
     skips: bool,
+    *,
     ddof: int,
     num_threads: int | None,
 ) -> np.ndarray:

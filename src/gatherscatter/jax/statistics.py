@@ -52,4 +52,4 @@ def aggregate(
         lambda labels: int(np.asarray(labels).max()) + 1 if labels.size else 0,
         lambda array: array.astype(jnp.float32) if array.dtype in (jnp.float16, jnp.bfloat16) else array,
     )
-    return composed.aggregate(_OP, framework, labels, values, func, size, fill_value, axis, ddof)  # type: ignore[no-any-return]
+    return composed.aggregate(_OP, framework, labels, values, func, size, fill_value=fill_value, axis=axis, ddof=ddof)  # type: ignore[no-any-return]

@@ -44,7 +44,7 @@ def array_call(kernel: str, *inputs: Any, axis: int = 0, batch_dims: int = 0, mo
 
 
 def gather_reduce(data: np.ndarray, rows: list[int], bag_of: list[int], bags: int, weights: list[Any] | None,
-                  reduction: str, default: Any, accumulate: str, mode: str) -> np.ndarray:  # fmt: skip
+                  reduction: str, *, default: Any, accumulate: str, mode: str) -> np.ndarray:  # fmt: skip
     """Member m is row rows[m] of data times weights[m], and belongs to bag bag_of[m]. Each bag is folded separately."""
     name = element_type(data.dtype)
     out = np.empty((bags, *data.shape[1:]), data.dtype)

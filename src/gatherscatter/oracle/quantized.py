@@ -24,8 +24,18 @@ CODES = ("uint8", "int8", "int4", "uint4", *SMALL_FLOATS)
 SCALES = ("float32", "float16", "bfloat16")
 
 
-def gather_quantized(data: np.ndarray, indices: np.ndarray, scales: np.ndarray, zero_points: np.ndarray | None,
-                     axis: int, quantize_axis: int, block_size: int, bits: int, rule: str) -> np.ndarray:  # fmt: skip
+def gather_quantized(
+    data: np.ndarray,
+    indices: np.ndarray,
+    scales: np.ndarray,
+    zero_points: np.ndarray | None,
+    axis: int,
+    quantize_axis: int,
+    *,
+    block_size: int,
+    bits: int,
+    rule: str,
+) -> np.ndarray:
     """Each number is computed alone, from its code, the scale and the zero point of its block."""
     kind = element_type(data.dtype)
     require(data.ndim >= 1)
@@ -77,7 +87,9 @@ def gather_block_quantized(data: np.ndarray, indices: np.ndarray, scales: np.nda
         require(bits == 4)
     if not floats and scales.ndim == r:
         require(all(d == along or scales.shape[d] != 1 or data.shape[d] == 1 for d in range(r)))
-    return gather_quantized(data, indices, scales, zero_points, axis, along, block_size, bits, "zeros")
+    return gather_quantized(
+        data, indices, scales, zero_points, axis, along, block_size=block_size, bits=bits, rule="zeros"
+    )
 
 
 def unpack(array: np.ndarray, bits: int) -> np.ndarray:

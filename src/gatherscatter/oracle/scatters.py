@@ -35,6 +35,7 @@ def scatter_elements(
     axis: int,
     rule: str,
     how: Reduce,
+    *,
     axis_limited: bool = False,
 ) -> np.ndarray:
     require(indices.ndim == data.ndim >= 1 and updates.shape == indices.shape)

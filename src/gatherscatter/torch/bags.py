@@ -150,7 +150,7 @@ class _GatherReduce(Function):
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(
+    def forward(  # noqa: PLR0917
         data: Tensor,
         indices: Tensor | None,
         offsets: Tensor | None,

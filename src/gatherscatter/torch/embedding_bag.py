@@ -57,7 +57,7 @@ class EmbeddingBag(torch.nn.EmbeddingBag):
             [200., 400.]])
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917
         self,
         num_embeddings: int,
         embedding_dim: int,

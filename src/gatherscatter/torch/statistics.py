@@ -71,7 +71,8 @@ def aggregate(
     values = a if isinstance(a, Tensor) else torch.as_tensor(a)
     labels = group_idx if isinstance(group_idx, Tensor) else torch.as_tensor(group_idx, device=values.device)
     check_memory(_OP, group_idx=labels, a=values)
-    return composed.aggregate(_OP, _framework(), labels, values, func, size, fill_value, axis, ddof)  # type: ignore[no-any-return]
+    options = {"fill_value": fill_value, "axis": axis, "ddof": ddof}
+    return composed.aggregate(_OP, _framework(), labels, values, func, size, **options)  # type: ignore[no-any-return]
 
 
 def _framework() -> composed.Framework:

@@ -260,7 +260,7 @@ def aggregate(
     """
     dataset = _as_dataset("xarray.aggregate", data)
     keeps_place = isinstance(data, xr.DataArray)
-    return _as_given(aggregate_dataset(dataset, by, func, skipna, fill_value, keeps_place, options), data)
+    return _as_given(aggregate_dataset(dataset, by, func, skipna, fill_value, keeps_place, options=options), data)
 
 
 def _parameters(function: Callable[..., Any]) -> list[str]:

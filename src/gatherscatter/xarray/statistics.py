@@ -89,6 +89,7 @@ def aggregate_dataset(
     skipna: bool | None,
     fill_value: Any,
     keeps_place: bool,
+    *,
     options: dict[str, Any],
 ) -> xr.Dataset:
     """A statistic of every variable. ``keeps_place``: the groups are where their dimension was, as in a DataArray."""
@@ -101,7 +102,7 @@ def aggregate_dataset(
         flag_fault(_OP, "skipna", skipna)
     groups = Grouping(data, by)
     found = {
-        name: _aggregate_variable(array.variable, groups, function, skipna, fill_value, keeps_place, options)
+        name: _aggregate_variable(array.variable, groups, function, skipna, fill_value, keeps_place, options=options)
         for name, array in data.data_vars.items()
         if keeps_place or _has_statistic(array.dtype, function)
     }
@@ -141,6 +142,7 @@ def _aggregate_variable(
     skipna: bool | None,
     fill_value: Any,
     keeps_place: bool,
+    *,
     options: dict[str, Any],
 ) -> xr.Variable:
     rest = tuple(dim for dim in variable.dims if dim not in groups.dims)
@@ -148,7 +150,14 @@ def _aggregate_variable(
     if not {*groups.dims} & {*variable.dims}:
         # Each value is a group of its own, which is repeated for all labels.
         made = _aggregate_axis(
-            untyped.data[..., np.newaxis], -1, np.zeros(1, int), 1, function, skipna, fill_value, options
+            untyped.data[..., np.newaxis],
+            -1,
+            np.zeros(1, int),
+            1,
+            function,
+            skipna,
+            fill_value=fill_value,
+            options=options,
         )
         lengths = dict(zip(groups.names, map(len, groups.labels), strict=True))
         single: Any = xr.Variable(variable.dims, made[..., 0], variable.attrs)
@@ -161,7 +170,9 @@ def _aggregate_variable(
         spread = untyped.set_dims({**{dim: variable.sizes[dim] for dim in rest}, **groups.sizes})
         axis, shape = len(rest), (*(variable.sizes[dim] for dim in rest), len(groups.codes))
         values = spread.transpose(*rest, *groups.dims).data.reshape(shape)
-    made = _aggregate_axis(values, axis, groups.codes, groups.count + 1, function, skipna, fill_value, options)
+    made = _aggregate_axis(
+        values, axis, groups.codes, groups.count + 1, function, skipna, fill_value=fill_value, options=options
+    )
     made = made[(slice(None),) * axis + (slice(groups.count),)]
     made = made.reshape(*made.shape[:axis], *map(len, groups.labels), *made.shape[axis + 1 :])
     result = xr.Variable((*rest[:axis], *groups.names, *rest[axis:]), made, variable.attrs)
@@ -180,6 +191,7 @@ def _aggregate_axis(
     count: int,
     function: Function,
     skipna: bool | None,
+    *,
     fill_value: Any,
     options: dict[str, Any],
 ) -> Any:

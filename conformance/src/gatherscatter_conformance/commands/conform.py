@@ -99,6 +99,7 @@ Examples:
 def command(
     context: click.Context,
     /,
+    *,
     runtimes: tuple[str, ...],
     json_file: Path | None,
     html_file: Path | None,

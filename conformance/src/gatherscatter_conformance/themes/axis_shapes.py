@@ -36,6 +36,7 @@ def _draft(
     name: str,
     data: tuple[int, ...],
     indices: object,
+    *,
     axis: int | np.ndarray | None,
     rules: tuple[str, ...] = (),
     **attributes: int,
@@ -55,31 +56,31 @@ def _axes(row: OracleRow, name: str) -> Iterator[CaseDraft]:
     for axis in (None, 0, 1, 2, -1, -2, -3):
         label = "default axis" if axis is None else f"axis {axis}".replace("-", "m")
         if axis is not None or "axis" not in row.inputs:
-            yield _draft(row, "axis", label, name, (2, 2, 3), [1, 0], axis, rules)
+            yield _draft(row, "axis", label, name, (2, 2, 3), [1, 0], axis=axis, rules=rules)
 
 
 def _ranks(row: OracleRow, name: str) -> Iterator[CaseDraft]:
     more = ("V24",) if row.name.startswith("openvino") else ()
-    yield _draft(row, "scalar", "scalar index into a vector", name, (3,), 1, 0, ("2.11", *more))
-    yield _draft(row, "scalar", "scalar index into a matrix", name, (2, 3), 2, 1, ("2.11", *more))
-    yield _draft(row, "slices", "indices of rank 2 in the middle", name, (2, 3, 2), [[0, 2], [1, 0]], 1)
-    yield _draft(row, "slices", "indices of rank 3", name, (3, 2), [[[0], [2]]], 0)
-    yield _draft(row, "slices", "one index", name, (2, 3), [1], 0)
+    yield _draft(row, "scalar", "scalar index into a vector", name, (3,), 1, axis=0, rules=("2.11", *more))
+    yield _draft(row, "scalar", "scalar index into a matrix", name, (2, 3), 2, axis=1, rules=("2.11", *more))
+    yield _draft(row, "slices", "indices of rank 2 in the middle", name, (2, 3, 2), [[0, 2], [1, 0]], axis=1)
+    yield _draft(row, "slices", "indices of rank 3", name, (3, 2), [[[0], [2]]], axis=0)
+    yield _draft(row, "slices", "one index", name, (2, 3), [1], axis=0)
 
 
 def _empty(row: OracleRow, name: str) -> Iterator[CaseDraft]:
     rules = ("2.11", "V20") if row.name.startswith("openvino") else ("2.11",)
-    yield _draft(row, "empty", "no indices", name, (3,), [], 0, rules)
-    yield _draft(row, "empty", "no indices of rank 2", name, (2, 3), np.zeros((2, 0)), 1, rules)
-    yield _draft(row, "empty", "no indices into nothing", name, (0, 2), [], 0, rules)
-    yield _draft(row, "empty", "rows without elements", name, (3, 0), [2, 0], 0, rules)
-    yield _draft(row, "empty", "no outer rows", name, (0, 3), [2, 0], 1, rules)
+    yield _draft(row, "empty", "no indices", name, (3,), [], axis=0, rules=rules)
+    yield _draft(row, "empty", "no indices of rank 2", name, (2, 3), np.zeros((2, 0)), axis=1, rules=rules)
+    yield _draft(row, "empty", "no indices into nothing", name, (0, 2), [], axis=0, rules=rules)
+    yield _draft(row, "empty", "rows without elements", name, (3, 0), [2, 0], axis=0, rules=rules)
+    yield _draft(row, "empty", "no outer rows", name, (0, 3), [2, 0], axis=1, rules=rules)
 
 
 def _long(row: OracleRow) -> Iterator[CaseDraft]:
     for name in sample_types(row):
-        yield _draft(row, "long axis", "100 on the axis", name, (100,), [99, 64, 65, 0], 0)
-        yield _draft(row, "long axis", "1000 behind", name, (2, 300), [299, 128, 64], 1)
+        yield _draft(row, "long axis", "100 on the axis", name, (100,), [99, 64, 65, 0], axis=0)
+        yield _draft(row, "long axis", "1000 behind", name, (2, 300), [299, 128, 64], axis=1)
 
 
 def _refused(row: OracleRow) -> Iterator[CaseDraft]:
@@ -88,12 +89,19 @@ def _refused(row: OracleRow) -> Iterator[CaseDraft]:
         yield CaseDraft(row.name, "axis", label, _draft_call(row, (2, 3), [0], (1, 3), axis), (section(row), "axis"))
     rank_0 = _draft_call(row, (), 0, (), 0)
     yield CaseDraft(row.name, "scalar", "scalar data", rank_0, (section(row), *_rank_rules(row)))
-    yield _draft(row, "out of range", "an index into nothing", "float32", (0, 2), [0], 0, ("2.11", "range"))
+    yield _draft(row, "out of range", "an index into nothing", "float32", (0, 2), [0], axis=0, rules=("2.11", "range"))
     if "axis" in row.inputs:
         for dtype in ("int8", "int32", "uint64"):
             one = np.array([1], dtype)
             yield _draft(
-                row, "axis", f"axis input {dtype} of one element", "float32", (2, 3), [1], one, ("axis", "V16")
+                row,
+                "axis",
+                f"axis input {dtype} of one element",
+                "float32",
+                (2, 3),
+                [1],
+                axis=one,
+                rules=("axis", "V16"),
             )
         for label, wrong_axis in (("two elements", i64([0, 0])), ("no elements", i64([])), ("rank 2", i64([[0]]))):
             wrong = _draft_call(row, (2, 3), [0], (1, 3), wrong_axis)
@@ -119,16 +127,36 @@ def _rank_rules(row: OracleRow) -> tuple[str, ...]:
 
 def _batches(row: OracleRow, name: str) -> Iterator[CaseDraft]:
     rules = ("V2",)
-    yield _draft(row, "batch dims", "one", name, (2, 3), [[2, 0], [1, 1]], 1, rules, batch_dims=1)
-    yield _draft(row, "batch dims", "one counted from the end", name, (2, 3), [[2, 0], [1, 1]], 1, rules, batch_dims=-1)
-    yield _draft(row, "batch dims", "all of the indices", name, (2, 3), [2, 0], 1, rules, batch_dims=1)
-    yield _draft(row, "batch dims", "two", name, (2, 2, 3), [[[2], [0]], [[1], [1]]], 2, rules, batch_dims=2)
-    yield _draft(row, "batch dims", "none of two", name, (2, 3), [[2, 0], [1, 1]], 1, rules, batch_dims=-2)
-    yield _draft(row, "batch dims", "one and an axis behind", name, (2, 2, 3), [[2, 0], [1, 1]], 2, rules, batch_dims=1)
-    yield _draft(row, "empty", "no batches", name, (0, 3), np.zeros((0, 2)), 1, ("V2", "2.11"), batch_dims=1)
+    yield _draft(row, "batch dims", "one", name, (2, 3), [[2, 0], [1, 1]], axis=1, rules=rules, batch_dims=1)
+    yield _draft(
+        row,
+        "batch dims",
+        "one counted from the end",
+        name,
+        (2, 3),
+        [[2, 0], [1, 1]],
+        axis=1,
+        rules=rules,
+        batch_dims=-1,
+    )
+    yield _draft(row, "batch dims", "all of the indices", name, (2, 3), [2, 0], axis=1, rules=rules, batch_dims=1)
+    yield _draft(row, "batch dims", "two", name, (2, 2, 3), [[[2], [0]], [[1], [1]]], axis=2, rules=rules, batch_dims=2)
+    yield _draft(row, "batch dims", "none of two", name, (2, 3), [[2, 0], [1, 1]], axis=1, rules=rules, batch_dims=-2)
+    yield _draft(
+        row,
+        "batch dims",
+        "one and an axis behind",
+        name,
+        (2, 2, 3),
+        [[2, 0], [1, 1]],
+        axis=2,
+        rules=rules,
+        batch_dims=1,
+    )
+    yield _draft(row, "empty", "no batches", name, (0, 3), np.zeros((0, 2)), axis=1, rules=("V2", "2.11"), batch_dims=1)
     cube = [[[0, 1]], [[1, 0]]]
     label = "m3 with rank 2 and 3"
-    yield _draft(row, "batch dims", label, name, (2, 2), cube, 1, rules, batch_dims=-3)
+    yield _draft(row, "batch dims", label, name, (2, 2), cube, axis=1, rules=rules, batch_dims=-3)
 
 
 def _refused_batches(row: OracleRow) -> Iterator[CaseDraft]:
@@ -139,4 +167,4 @@ def _refused_batches(row: OracleRow) -> Iterator[CaseDraft]:
         ("of different sizes", (2, 3), [[0], [1], [1]], 1, 1),
         ("of size one and two", (2, 3), [[0]], 1, 1),
     ):
-        yield _draft(row, "batch dims", label, "float32", data, indices, axis, ("V2",), batch_dims=b)
+        yield _draft(row, "batch dims", label, "float32", data, indices, axis=axis, rules=("V2",), batch_dims=b)

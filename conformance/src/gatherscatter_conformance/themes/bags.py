@@ -36,6 +36,7 @@ def make_call(
     starts: Sequence[int] | np.ndarray,
     index: str = "int64",
     weights: np.ndarray | None = None,
+    *,
     default: int | None = None,
     **attributes: Any,
 ) -> DraftedCall:
@@ -74,7 +75,7 @@ def _examples() -> Iterator[CaseDraft]:
     halves = array("float32", [0.5] * 4)
     for row in BAGS:
         if row.op_type.startswith("EmbeddingBagOffsets") or row.op_type == "EmbeddingSegmentsSum":
-            weighted = make_call(row, table, [0, 2, 3, 4], [0, 2, 2], "int32", halves, 0)
+            weighted = make_call(row, table, [0, 2, 3, 4], [0, 2, 2], "int32", halves, default=0)
             yield _draft(row, "example", "example 1", weighted, stated=[[-10.5, -12], [-2, -6], [-1, 4]])
         if row.op_type.startswith("EmbeddingBagPacked"):
             plain = make_call(row, table, [0, 2, 1, 2, 3, 4], [0, 2, 4], "int32")
@@ -83,7 +84,7 @@ def _examples() -> Iterator[CaseDraft]:
             yield _draft(row, "example", "example 2", weighted, stated=[[-10.5, -12], [-10, -11], [-1, 4]])
     row = ROWS["openvino.EmbeddingBagOffsets-15"]
     weights = array("float32", [0.5, 0.25, -2, 1])
-    zeros = make_call(row, table, [0, 2, 3, 4], [0, 2, 2], "int32", weights, -1)
+    zeros = make_call(row, table, [0, 2, 3, 4], [0, 2, 2], "int32", weights, default=-1)
     yield _draft(row, "example", "example 2", zeros, "V27", stated=[[-5.75, -7.5], [0, 0], [28, -37]])
     mean = make_call(row, table, [0, 2, 3, 4], [0, 2, 2], "int32", reduction="mean")
     yield _draft(row, "example", "example 3", mean, stated=[[-10.5, -12], [0, 0], [-1, 4]])

@@ -32,7 +32,7 @@ def drafts() -> Iterator[CaseDraft]:
 
 def _draft(
     kind: str, label: str, name: str, past: tuple[int, ...], update: tuple[int, ...], at: list[int] | None,
-    rules: tuple[str, ...] = (), **attributes: Any,
+    *, rules: tuple[str, ...] = (), **attributes: Any,
 ) -> CaseDraft:  # fmt: skip
     indices = None if at is None else i64(at)
     made = DraftedCall([ramp(name, past), ramp(name, update, start=5), indices], attributes)
@@ -44,18 +44,20 @@ def _positions(name: str) -> Iterator[CaseDraft]:
     for mode in ("linear", "circular"):
         for at in ([0, 2], [1, 1], None):
             listed = "no write indices" if at is None else "at " + " ".join(map(str, at))
-            yield _draft("ring", f"{listed} {mode}", name, past, update, at, ("O23",), axis=1, mode=mode)
+            yield _draft("ring", f"{listed} {mode}", name, past, update, at, rules=("O23",), axis=1, mode=mode)
     for at in ([3, 0], [4, 7], [9, 1 << 40], [(1 << 63) - 1, 0]):
         listed = " ".join(map(str, at))
-        yield _draft("ring", f"beyond the end at {listed}", name, past, update, at, ("O23",), axis=1, mode="circular")
+        yield _draft(
+            "ring", f"beyond the end at {listed}", name, past, update, at, rules=("O23",), axis=1, mode="circular"
+        )
     for at in ([-1, 3], [-6, 0], [-(1 << 63), 1]):
         listed = " ".join(map(str, at)).replace("-", "m")
-        yield _draft("ring", f"below zero at {listed}", name, past, update, at, ("O23",),
+        yield _draft("ring", f"below zero at {listed}", name, past, update, at, rules=("O23",),
                      axis=1, mode="circular")  # fmt: skip
-        yield _draft("out of range", f"below zero at {listed}", name, past, update, at, ("O23",), axis=1)
+        yield _draft("out of range", f"below zero at {listed}", name, past, update, at, rules=("O23",), axis=1)
     for at in ([3, 0], [0, 4], [1 << 62, 0], [(1 << 63) - 1, 0]):
         listed = " ".join(map(str, at))
-        yield _draft("out of range", f"beyond the end at {listed}", name, past, update, at, ("O23",), axis=1)
+        yield _draft("out of range", f"beyond the end at {listed}", name, past, update, at, rules=("O23",), axis=1)
 
 
 def _shapes(name: str) -> Iterator[CaseDraft]:
@@ -66,25 +68,25 @@ def _shapes(name: str) -> Iterator[CaseDraft]:
         more: dict[str, Any] = {} if axis is None else {"axis": axis}
         for mode in ("linear", "circular"):
             yield _draft(
-                "axis", f"{label} {mode}", name, tuple(past), tuple(update), [1, 0], ("axis",), mode=mode, **more
+                "axis", f"{label} {mode}", name, tuple(past), tuple(update), [1, 0], rules=("axis",), mode=mode, **more
             )
     # There are more batches and heads than positions in the cache. Only positions are taken modulo the cache's length.
-    yield _draft("ring", "more batches than steps", name, (4, 3, 2, 1), (4, 3, 1, 1), [0, 1, 1, 0], ("O22",))
-    yield _draft("ring", "more batches than steps, circular", name, (4, 3, 2, 1), (4, 3, 1, 1), [2, 1, 3, 0], ("O22",),
-                 mode="circular")  # fmt: skip
+    yield _draft("ring", "more batches than steps", name, (4, 3, 2, 1), (4, 3, 1, 1), [0, 1, 1, 0], rules=("O22",))
+    label = "more batches than steps, circular"
+    yield _draft("ring", label, name, (4, 3, 2, 1), (4, 3, 1, 1), [2, 1, 3, 0], rules=("O22",), mode="circular")
     yield _draft("plain", "the whole cache", name, (2, 3), (2, 3), [0, 0], axis=1)
     yield _draft("ring", "the whole cache around", name, (2, 3), (2, 3), [1, 2], axis=1, mode="circular")
-    yield _draft("empty", "an update of no steps", name, (2, 3), (2, 0), [1, 3], ("2.11",), axis=1)
-    yield _draft("empty", "an update of no steps, no indices", name, (2, 3, 2), (2, 0, 2), None, ("2.11",))
-    yield _draft("empty", "no batches", name, (0, 3), (0, 1), [], ("2.11",), axis=1)
-    yield _draft("empty", "a cache of no steps", name, (2, 0), (2, 0), None, ("2.11",), axis=1)
+    yield _draft("empty", "an update of no steps", name, (2, 3), (2, 0), [1, 3], rules=("2.11",), axis=1)
+    yield _draft("empty", "an update of no steps, no indices", name, (2, 3, 2), (2, 0, 2), None, rules=("2.11",))
+    yield _draft("empty", "no batches", name, (0, 3), (0, 1), [], rules=("2.11",), axis=1)
+    yield _draft("empty", "a cache of no steps", name, (2, 0), (2, 0), None, rules=("2.11",), axis=1)
 
 
 def _refused() -> Iterator[CaseDraft]:
     name = "float32"
     for axis in (0, -3, 3, -4):
         label = f"axis {axis} of rank 3".replace("-", "m")
-        yield _draft("axis", label, name, (2, 4, 3), (2, 2, 3), None, ("axis",), axis=axis)
+        yield _draft("axis", label, name, (2, 4, 3), (2, 2, 3), None, rules=("axis",), axis=axis)
     for mode in ("linear", "circular"):
         yield _draft("shape", f"longer than the cache, {mode}", name, (2, 4, 3), (2, 5, 3), None, mode=mode)
     for shape in ((1, 2, 3), (2, 2, 2), (2, 2), (2, 2, 3, 1)):
@@ -98,8 +100,8 @@ def _refused() -> Iterator[CaseDraft]:
         yield CaseDraft(
             ROW.name, "index type", f"{index} write indices", DraftedCall([past, update, indices], {}), ("O21",)
         )
-    yield _draft("attribute", "mode ring", name, (2, 4, 3), (2, 2, 3), None, ("attributes",), mode="ring")
-    yield _draft("attribute", "mode Linear", name, (2, 4, 3), (2, 2, 3), None, ("attributes",), mode="Linear")
-    yield _draft("scalar", "a vector", name, (4,), (2,), None, ("O25",), axis=0)
+    yield _draft("attribute", "mode ring", name, (2, 4, 3), (2, 2, 3), None, rules=("attributes",), mode="ring")
+    yield _draft("attribute", "mode Linear", name, (2, 4, 3), (2, 2, 3), None, rules=("attributes",), mode="Linear")
+    yield _draft("scalar", "a vector", name, (4,), (2,), None, rules=("O25",), axis=0)
     other = DraftedCall([past, ramp("int32", (2, 2, 3)), None], {})
     yield CaseDraft(ROW.name, "type", "an update of int32", other, ("types",))

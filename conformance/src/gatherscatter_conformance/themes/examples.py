@@ -36,7 +36,7 @@ def drafts() -> Iterator[CaseDraft]:
             yield from examples(row)
 
 
-def _draft(
+def _draft(  # noqa: PLR0917
     row: OracleRow,
     label: str,
     name: str,

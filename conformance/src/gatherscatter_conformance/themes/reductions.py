@@ -105,7 +105,9 @@ def _floats(row: OracleRow) -> Iterator[CaseDraft]:
             generic = GENERIC.get(reduction, reduction)
             for kind, label, data, updates in _FLOAT_MEETINGS:
                 more = {"nan": ("O12", "V17"), "zero sign": ("O27",)}[kind] if generic in ("min", "max") else ()
-                yield _draft_meeting_case(row, kind, label, name, data, updates, reduction, (*rules, *more))
+                yield _draft_meeting_case(
+                    row, kind, label, name, data, updates, reduction=reduction, rules=(*rules, *more)
+                )
             if generic not in ("min", "max"):
                 yield from _rounding(row, name, reduction, rules)
 
@@ -133,7 +135,9 @@ def _rounding(row: OracleRow, name: str, reduction: str, rules: tuple[str, ...])
         ]
     for label, data, updates in meetings:
         several = halves if len(updates) > 1 else ()
-        yield _draft_meeting_case(row, "rounding", label, name, data, updates, reduction, (*rules, *several))
+        yield _draft_meeting_case(
+            row, "rounding", label, name, data, updates, reduction=reduction, rules=(*rules, *several)
+        )
 
 
 def _draft_meeting_case(
@@ -143,6 +147,7 @@ def _draft_meeting_case(
     name: str,
     data: Any,
     updates: list[Any],
+    *,
     reduction: str,
     rules: tuple[str, ...],
     **attributes: Any,
@@ -180,17 +185,31 @@ def _integers(row: OracleRow) -> Iterator[CaseDraft]:
                 meetings += [("wide values", "beyond 32 bits", (1 << 40) + 1, [(1 << 33) + 3])]
                 meetings += [("wide values", "beyond 53 bits", (1 << 60) + 1, [2])]
             for kind, label, data, updates in meetings:
-                yield _draft_meeting_case(row, kind, label, name, data, updates, reduction, rules)
+                yield _draft_meeting_case(row, kind, label, name, data, updates, reduction=reduction, rules=rules)
     for name, values in (("float64", (2.2, 1e-40, 1e300)), ("complex128", (0.1 + 2.2j, 1e-40j))):
         if name in row.types:
             for reduction in row.reductions[1:]:
                 if name == "float64" or reduction not in ("min", "max"):
                     rules = _rules(row, name, reduction)
                     yield _draft_meeting_case(
-                        row, "wide values", "beyond 32 bits", name, values[0], [values[1]], reduction, rules
+                        row,
+                        "wide values",
+                        "beyond 32 bits",
+                        name,
+                        values[0],
+                        [values[1]],
+                        reduction=reduction,
+                        rules=rules,
                     )
                     yield _draft_meeting_case(
-                        row, "wide values", "beyond the range of 32 bits", name, 1.0, [values[-1]], reduction, rules
+                        row,
+                        "wide values",
+                        "beyond the range of 32 bits",
+                        name,
+                        1.0,
+                        [values[-1]],
+                        reduction=reduction,
+                        rules=rules,
                     )
 
 
@@ -212,28 +231,28 @@ def _means(row: OracleRow) -> Iterator[CaseDraft]:
     for initial in (True, False):
         suffix = "" if initial else " without data"
         for name in signed:
-            yield _mean(row, f"of m8 and m5{suffix}", name, -8, [-5], initial, rules)
-            yield _mean(row, f"of m8 m5 m6{suffix}", name, -8, [-5, -6], initial, rules)
-            yield _mean(row, f"of m1 and 0{suffix}", name, -1, [0, -1], initial, rules)
+            yield _mean(row, f"of m8 and m5{suffix}", name, -8, [-5], initial, rules=rules)
+            yield _mean(row, f"of m8 m5 m6{suffix}", name, -8, [-5, -6], initial, rules=rules)
+            yield _mean(row, f"of m1 and 0{suffix}", name, -1, [0, -1], initial, rules=rules)
         for name in INTEGERS:
             bottom, top = limits_of(name)
-            yield _mean(row, f"of the largest{suffix}", name, top, [top] * 3, initial, rules)
-            yield _mean(row, f"of the smallest{suffix}", name, bottom, [bottom] * 3, initial, rules)
-            yield _mean(row, f"of hundreds{suffix}", name, 100, [100] * 3, initial, rules)
-            yield _mean(row, f"of 1 2 4 8{suffix}", name, 1, [2, 4, 8], initial, rules)
+            yield _mean(row, f"of the largest{suffix}", name, top, [top] * 3, initial, rules=rules)
+            yield _mean(row, f"of the smallest{suffix}", name, bottom, [bottom] * 3, initial, rules=rules)
+            yield _mean(row, f"of hundreds{suffix}", name, 100, [100] * 3, initial, rules=rules)
+            yield _mean(row, f"of 1 2 4 8{suffix}", name, 1, [2, 4, 8], initial, rules=rules)
         for name in FLOATS:
-            yield _mean(row, f"of 1 2 4 4{suffix}", name, 1, [2, 4, 4], initial, rules)
-            yield _mean(row, f"of 1 and 2{suffix}", name, 1, [2], initial, rules)
-            yield _mean(row, f"of nan{suffix}", name, 1, [NAN, 2], initial, rules, kind="nan")
-            yield _mean(row, f"of infinity{suffix}", name, 1, [INF], initial, rules, kind="nan")
+            yield _mean(row, f"of 1 2 4 4{suffix}", name, 1, [2, 4, 4], initial, rules=rules)
+            yield _mean(row, f"of 1 and 2{suffix}", name, 1, [2], initial, rules=rules)
+            yield _mean(row, f"of nan{suffix}", name, 1, [NAN, 2], initial, rules=rules, kind="nan")
+            yield _mean(row, f"of infinity{suffix}", name, 1, [INF], initial, rules=rules, kind="nan")
 
 
 def _mean(
-    row: OracleRow, label: str, name: str, data: Any, updates: list[Any], initial: bool, rules: tuple[str, ...],
+    row: OracleRow, label: str, name: str, data: Any, updates: list[Any], initial: bool, *, rules: tuple[str, ...],
     kind: str = "mean",
 ) -> CaseDraft:  # fmt: skip
     more = {} if initial else {"use_init_val": False}
-    return _draft_meeting_case(row, kind, label, name, data, updates, "mean", rules, **more)
+    return _draft_meeting_case(row, kind, label, name, data, updates, reduction="mean", rules=rules, **more)
 
 
 def _without_data(row: OracleRow) -> Iterator[CaseDraft]:
@@ -251,8 +270,24 @@ def _without_data(row: OracleRow) -> Iterator[CaseDraft]:
         for name in FLOATS if reduction != "none" else ():
             for label, updates in (("minus infinity", [-INF, -INF]), ("infinity", [INF, INF]), ("one nan", [NAN])):
                 yield _draft_meeting_case(
-                    row, "initial value", label, name, 1.0, updates, reduction, rules, use_init_val=False
+                    row,
+                    "initial value",
+                    label,
+                    name,
+                    1.0,
+                    updates,
+                    reduction=reduction,
+                    rules=rules,
+                    use_init_val=False,
                 )
             yield _draft_meeting_case(
-                row, "initial value", "nan in data", name, NAN, [1.0], reduction, rules, use_init_val=False
+                row,
+                "initial value",
+                "nan in data",
+                name,
+                NAN,
+                [1.0],
+                reduction=reduction,
+                rules=rules,
+                use_init_val=False,
             )

@@ -38,6 +38,7 @@ def _draft(
     name: str,
     data: tuple[int, ...],
     indices: object,
+    *,
     rules: tuple[str, ...] = (),
     updates: tuple[int, ...] | None = None,
     **attributes: Any,
@@ -53,34 +54,36 @@ def _draft(
 
 def _slices(row: OracleRow, name: str) -> Iterator[CaseDraft]:
     shape_rules = ("O1", "O26") if row.name.startswith("onnx.Scatter") else ()
-    yield _draft(row, "slices", "elements of a matrix", name, (2, 3), [[1, 2], [0, 0]], shape_rules)
-    yield _draft(row, "slices", "rows of a cube", name, (2, 2, 2), [[1, 0], [0, 1]], shape_rules)
-    yield _draft(row, "slices", "planes of a cube", name, (3, 2, 2), [[2], [0]], shape_rules)
-    yield _draft(row, "slices", "tuples of rank 3", name, (2, 2, 2), [[[0, 1]], [[1, 0]]], shape_rules)
-    yield _draft(row, "slices", "elements of rank 4", name, (2, 1, 2, 2), [[1, 0, 1, 0], [0, 0, 0, 1]], shape_rules)
+    yield _draft(row, "slices", "elements of a matrix", name, (2, 3), [[1, 2], [0, 0]], rules=shape_rules)
+    yield _draft(row, "slices", "rows of a cube", name, (2, 2, 2), [[1, 0], [0, 1]], rules=shape_rules)
+    yield _draft(row, "slices", "planes of a cube", name, (3, 2, 2), [[2], [0]], rules=shape_rules)
+    yield _draft(row, "slices", "tuples of rank 3", name, (2, 2, 2), [[[0, 1]], [[1, 0]]], rules=shape_rules)
+    yield _draft(
+        row, "slices", "elements of rank 4", name, (2, 1, 2, 2), [[1, 0, 1, 0], [0, 0, 0, 1]], rules=shape_rules
+    )
     yield _draft(row, "long axis", "100 in a row", name, (2, 100), [[1, 99], [0, 64], [1, 65]])
-    yield _draft(row, "scalar", "one tuple", name, (2, 3), [1, 2], ("2.11",))
-    yield _draft(row, "scalar", "one tuple of length 1", name, (3,), [1], ("2.11",))
-    yield _draft(row, "slices", "one tuple, a row", name, (2, 3), [1], ("2.11",))
+    yield _draft(row, "scalar", "one tuple", name, (2, 3), [1, 2], rules=("2.11",))
+    yield _draft(row, "scalar", "one tuple of length 1", name, (3,), [1], rules=("2.11",))
+    yield _draft(row, "slices", "one tuple, a row", name, (2, 3), [1], rules=("2.11",))
 
 
 def _empty(row: OracleRow, name: str) -> Iterator[CaseDraft]:
     rules = ("2.11", "V20") if row.name.startswith("openvino") else ("2.11",)
-    yield _draft(row, "empty", "no tuples", name, (3,), np.zeros((0, 1)), rules)
-    yield _draft(row, "empty", "no tuples of rank 3", name, (2, 3), np.zeros((2, 0, 1)), rules)
-    yield _draft(row, "empty", "no tuples into nothing", name, (0, 2), np.zeros((0, 1)), rules)
-    yield _draft(row, "empty", "rows without elements", name, (2, 0), [[1], [0]], rules)
+    yield _draft(row, "empty", "no tuples", name, (3,), np.zeros((0, 1)), rules=rules)
+    yield _draft(row, "empty", "no tuples of rank 3", name, (2, 3), np.zeros((2, 0, 1)), rules=rules)
+    yield _draft(row, "empty", "no tuples into nothing", name, (0, 2), np.zeros((0, 1)), rules=rules)
+    yield _draft(row, "empty", "rows without elements", name, (2, 0), [[1], [0]], rules=rules)
 
 
 def _length_0(row: OracleRow, name: str) -> Iterator[CaseDraft]:
     rules = ("O7", *(["V20"] if row.name.startswith("openvino") else []))
-    yield _draft(row, "k=0", "one empty tuple of rank 1", name, (2, 2), np.zeros(0), rules)
-    yield _draft(row, "k=0", "one empty tuple", name, (3,), np.zeros((1, 0)), rules)
-    yield _draft(row, "k=0", "two empty tuples", name, (3,), np.zeros((2, 0)), rules)
-    yield _draft(row, "k=0", "no empty tuples", name, (3,), np.zeros((0, 0)), rules)
+    yield _draft(row, "k=0", "one empty tuple of rank 1", name, (2, 2), np.zeros(0), rules=rules)
+    yield _draft(row, "k=0", "one empty tuple", name, (3,), np.zeros((1, 0)), rules=rules)
+    yield _draft(row, "k=0", "two empty tuples", name, (3,), np.zeros((2, 0)), rules=rules)
+    yield _draft(row, "k=0", "no empty tuples", name, (3,), np.zeros((0, 0)), rules=rules)
     for reduction in row.reductions[1:] if name != "string" else ():
         label = "two empty tuples combined"
-        yield _draft(row, "k=0", label, name, (3,), np.zeros((2, 0)), rules, reduction=reduction)
+        yield _draft(row, "k=0", label, name, (3,), np.zeros((2, 0)), rules=rules, reduction=reduction)
 
 
 def _reduced(row: OracleRow) -> Iterator[CaseDraft]:
@@ -89,24 +92,26 @@ def _reduced(row: OracleRow) -> Iterator[CaseDraft]:
             yield _draft(row, "repeated", "rows twice", name, (3, 2), [[0], [2], [0]], reduction=reduction)
             elements = [[0, 1], [1, -1], [0, 1], [-2, 1]]
             label = "elements of a matrix under several names"
-            yield _draft(row, "repeated", label, name, (2, 3), elements, ("O4",), reduction=reduction)
+            yield _draft(row, "repeated", label, name, (2, 3), elements, rules=("O4",), reduction=reduction)
 
 
 def _refused(row: OracleRow) -> Iterator[CaseDraft]:
     openvino = row.name.startswith("openvino")
     yield _draft(row, "shape", "tuples longer than the rank", "float32", (2, 3), [[0, 0, 0]], updates=(1,))
-    yield _draft(row, "shape", "scalar indices", "float32", (3,), 1, ("2.11",))
-    yield _draft(row, "scalar", "scalar data", "float32", (), np.zeros((1, 0)), ("V24",) if openvino else ("O25",))
-    yield _draft(row, "out of range", "a tuple into nothing", "float32", (0, 2), [[0]], ("range",))
+    yield _draft(row, "shape", "scalar indices", "float32", (3,), 1, rules=("2.11",))
+    yield _draft(
+        row, "scalar", "scalar data", "float32", (), np.zeros((1, 0)), rules=("V24",) if openvino else ("O25",)
+    )
+    yield _draft(row, "out of range", "a tuple into nothing", "float32", (0, 2), [[0]], rules=("range",))
     if row.kernel == "scatter_nd":
         rules = ("V13",) if openvino else ("O1", "O18")
         for shape in ((2, 3), (1, 4), (2, 1), (4,), (), (1,), (2, 4, 1), (1, 2, 4), (4, 2), (3, 4)):
             label = "updates of shape " + " ".join(map(str, shape))
-            yield _draft(row, "shape", label, "float32", (3, 4), [[0], [2]], rules, updates=shape)
+            yield _draft(row, "shape", label, "float32", (3, 4), [[0], [2]], rules=rules, updates=shape)
         for shape in ((1,), (1, 1), (2,), (0,)):
             label = "for one element updates of shape " + " ".join(map(str, shape))
-            yield _draft(row, "shape", label, "float32", (2, 2), [1, 0], rules, updates=shape)
-        yield _draft(row, "shape", "for two elements a scalar", "float32", (3,), [[0], [2]], rules, updates=())
+            yield _draft(row, "shape", label, "float32", (2, 2), [1, 0], rules=rules, updates=shape)
+        yield _draft(row, "shape", "for two elements a scalar", "float32", (3,), [[0], [2]], rules=rules, updates=())
 
 
 def _batches(row: OracleRow, name: str) -> Iterator[CaseDraft]:
@@ -120,12 +125,12 @@ def _batches(row: OracleRow, name: str) -> Iterator[CaseDraft]:
         ("two, rows", (1, 2, 2, 2), [[[1], [0]]], 2),
         ("three", (1, 2, 2, 3), [[[[1], [0]], [[2], [0]]]], 3),
     ):
-        yield _draft(row, "batch dims", label, name, data, indices, rules, batch_dims=b)
-    yield _draft(row, "empty", "no batches", name, (0, 3), np.zeros((0, 1)), ("2.11", *rules), batch_dims=1)
+        yield _draft(row, "batch dims", label, name, data, indices, rules=rules, batch_dims=b)
+    yield _draft(row, "empty", "no batches", name, (0, 3), np.zeros((0, 1)), rules=("2.11", *rules), batch_dims=1)
     yield _draft(
-        row, "empty", "no batches of two", name, (2, 0, 3), np.zeros((2, 0, 1)), ("2.11", *rules), batch_dims=2
+        row, "empty", "no batches of two", name, (2, 0, 3), np.zeros((2, 0, 1)), rules=("2.11", *rules), batch_dims=2
     )
-    yield _draft(row, "k=0", "in batches", name, (2, 3), np.zeros((2, 0)), ("O7",), batch_dims=1)
+    yield _draft(row, "k=0", "in batches", name, (2, 3), np.zeros((2, 0)), rules=("O7",), batch_dims=1)
 
 
 def _refused_batches(row: OracleRow) -> Iterator[CaseDraft]:
@@ -133,10 +138,10 @@ def _refused_batches(row: OracleRow) -> Iterator[CaseDraft]:
     size_rules = ("V3",) if openvino else ("O20",)
     for data, indices in (((1, 3), (4, 1)), ((4, 3), (1, 1)), ((2, 3), (4, 1)), ((4, 3), (2, 1)), ((2, 3), (0, 1))):
         label = f"of size {data[0]} and {indices[0]}"
-        yield _draft(row, "batch dims", label, "float32", data, np.zeros(indices), size_rules, batch_dims=1)
+        yield _draft(row, "batch dims", label, "float32", data, np.zeros(indices), rules=size_rules, batch_dims=1)
     tuple_rules = ("V6",) if openvino else ("O6",)
-    yield _draft(row, "batch dims", "tuples longer than what is left", "float32", (2, 2), [[0, 1], [1, 0]], tuple_rules,
-                 batch_dims=1)  # fmt: skip
+    label = "tuples longer than what is left"
+    yield _draft(row, "batch dims", label, "float32", (2, 2), [[0, 1], [1, 0]], rules=tuple_rules, batch_dims=1)
     for b in (2, -1, 5, -9):
         label = f"of number {b}".replace("-", "m")
-        yield _draft(row, "batch dims", label, "float32", (2, 2), [[0], [1]], tuple_rules, batch_dims=b)
+        yield _draft(row, "batch dims", label, "float32", (2, 2), [[0], [1]], rules=tuple_rules, batch_dims=b)

@@ -104,6 +104,7 @@ Examples, from the root of the repository:
 @fail_on_option
 @traceback_option
 def command(
+    *,
     model: Path,
     input_files: tuple[Path, ...],
     named_inputs: tuple[str, ...],
@@ -138,7 +139,9 @@ def command(
     inputs = None
     if input_files or named_inputs or random_inputs:
         with Bar(description=f"reading {model.name}"):
-            inputs = _inputs(model, input_files, named_inputs, random_inputs, seed, sizes, shapes, integers_below)
+            inputs = _inputs(
+                model, input_files, named_inputs, random_inputs, seed, sizes, shapes=shapes, below=integers_below
+            )
     with NodeProgress(0) as progress:
         diagnosis = examine(model, inputs, targets=targets or None, progress=progress)
     if diagnosis.nodes:
@@ -185,6 +188,7 @@ def _inputs(
     random: bool,
     seed: int,
     sizes: tuple[str, ...],
+    *,
     shapes: tuple[str, ...],
     below: int,
 ) -> dict[str, np.ndarray]:

@@ -84,6 +84,7 @@ Examples, from the root of the repository:
 )
 @traceback_option
 def command(
+    *,
     model: Path,
     input_files: tuple[Path, ...],
     named_inputs: tuple[str, ...],

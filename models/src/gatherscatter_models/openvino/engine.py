@@ -12,7 +12,6 @@ The results may differ from gatherscatter's:
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import io
 import os
 from collections.abc import Callable, Mapping

@@ -65,7 +65,16 @@ class IRWriter:
         kind = element_types.from_name(element_type)
         dims = "..." if shape is None else ",".join("?" if dim is None else str(dim) for dim in shape)
         data = {"shape": dims, "element_type": kind.name}
-        return self._add("Parameter", "opset1", name, [], data, [kind], None if shape is None else _sizes(shape), name)
+        return self._add(
+            "Parameter",
+            "opset1",
+            name,
+            [],
+            data,
+            outputs=[kind],
+            shape=None if shape is None else _sizes(shape),
+            tensor_name=name,
+        )
 
     def constant(self, value: ArrayLike, name: str | None = None) -> Output:
         """Add a constant. Its bytes are stored in the .bin."""
@@ -80,7 +89,7 @@ class IRWriter:
             "size": len(content),
         }
         self._bytes += content
-        return self._add("Const", "opset1", name, [], data, [kind], array.shape)
+        return self._add("Const", "opset1", name, [], data, outputs=[kind], shape=array.shape)
 
     def layer(
         self,
@@ -99,13 +108,13 @@ class IRWriter:
         """
         feeding = [one if isinstance(one, Output) else self.constant(one) for one in inputs]
         kinds = [feeding[0].element_type] if outputs is None else [element_types.from_name(one) for one in outputs]
-        return self._add(kind, version, name, feeding, dict(attributes or {}), kinds, None)
+        return self._add(kind, version, name, feeding, dict(attributes or {}), outputs=kinds, shape=None)
 
     def result(self, name: str, source: Output) -> None:
         """Add a model output."""
         port = self._layers[source.layer].find("output")[source.port]  # type: ignore[index]
         self._result_names.setdefault(port, []).append(_escape_commas(name))
-        self._add("Result", "opset1", name, [source], {}, [], None)
+        self._add("Result", "opset1", name, [source], {}, outputs=[], shape=None)
         self._layers[-1].set("output_names", _escape_commas(name))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -129,6 +138,7 @@ class IRWriter:
         name: str | None,
         inputs: Sequence[Output],
         data: Mapping[str, object],
+        *,
         outputs: Sequence[ElementType],
         shape: Sequence[int] | None,
         tensor_name: str | None = None,

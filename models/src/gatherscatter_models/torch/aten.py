@@ -47,13 +47,13 @@ _REDUCTIONS = {
 
 
 def _combine(
-    places: ScatterPlaces, data: Any, source: Any, dtype: Any, rank: int, reduction: str, include_self: bool = True
+    places: ScatterPlaces, data: Any, source: Any, dtype: Any, rank: int, reduction: str, *, include_self: bool = True
 ) -> Any:
     """Scatter as PyTorch does: halves are combined as float32."""
     if dtype not in HALVES or reduction not in ("add", "mul", "mean"):
-        return scatter(places, data, source, dtype, rank, reduction, include_self)
+        return scatter(places, data, source, dtype, rank, reduction, include_self=include_self)
     wide = ops.Cast(data, to=int(FLOAT)), ops.Cast(source, to=int(FLOAT))
-    return ops.Cast(scatter(places, *wide, FLOAT, rank, reduction, include_self), to=int(dtype))
+    return ops.Cast(scatter(places, *wide, FLOAT, rank, reduction, include_self=include_self), to=int(dtype))
 
 
 def _scatter(
@@ -67,7 +67,7 @@ def _scatter(
     """Scatter along an axis. A tensor without axes is treated as one that has an axis of size 1."""
     rank = max(len(self.shape), 1)
     places = find_places(dim % rank, rank)
-    made = _combine(places, _as_vector(self), source, self.dtype, rank, reduction, include_self)
+    made = _combine(places, _as_vector(self), source, self.dtype, rank, reduction, include_self=include_self)
     return made if self.shape else _as_scalar(made)
 
 
@@ -274,7 +274,7 @@ def index_put(self: Any, indices: Any, values: Any, accumulate: bool = False) ->
         def add(places: ScatterPlaces, rows: Any, updates: Any, rank: int) -> Any:
             return _combine(places, rows, updates, self.dtype, rank, "add")
 
-        made = scatter_by_tuples(data, at.tuples, values, len(at.axes), rank, "raise", add)
+        made = scatter_by_tuples(data, at.tuples, values, len(at.axes), rank, "raise", scatter_rows=add)
     else:
         made = ops.ScatterND(data, at.tuples, values)
     return transposed(made, sorted(range(rank), key=at.order.__getitem__))
@@ -322,7 +322,7 @@ def _fill_masked(self: Any, indices: Sequence[Any], mask: Any, value: Any) -> An
 _MODES = ("add", "mean", "max")  # of embedding_bag
 
 
-def embedding_bag(
+def embedding_bag(  # noqa: PLR0917
     weight: Any,
     indices: Any,
     offsets: Any,
@@ -354,7 +354,7 @@ def embedding_bag(
     if per_sample_weights is not None:
         factors = ops.Reshape(ops.Cast(per_sample_weights, to=int(sum_type)), constant([-1, 1]))
         rows = ops.Mul(rows, factors)
-    made = reduce_rows(rows, bags, number, sum_type, 2, _MODES[mode], 0, padded or include_last_offset)
+    made = reduce_rows(rows, bags, number, sum_type, 2, _MODES[mode], default=0, dropped=padded or include_last_offset)
     nothing = constant([], np.int64)
     return (made if sum_type == dtype else ops.Cast(made, to=int(dtype))), nothing, nothing, nothing
 
@@ -367,7 +367,7 @@ def _embedding_bag(*arguments: Any, padding_idx: int = -1, **options: Any) -> An
     return embedding_bag(*arguments, **options)
 
 
-def segment_reduce(
+def segment_reduce(  # noqa: PLR0917
     data: Any,
     reduce: str,
     lengths: Any = None,

@@ -33,7 +33,7 @@ def find_bags(offsets: Any, members: Any) -> Any:
 
 
 def reduce_rows(
-    rows: Any, bags: Any, number: Any, dtype: Any, rank: int, reduction: str, default: Any, dropped: bool = False
+    rows: Any, bags: Any, number: Any, dtype: Any, rank: int, reduction: str, *, default: Any, dropped: bool = False
 ) -> Any:
     """Reduce rows with ``rank`` axes. ``bags`` has the bag of each row, ``number`` the number of bags as a vector.
 
@@ -42,7 +42,7 @@ def reduce_rows(
     shape = joined(number, *([ops.Shape(rows, start=1)] if rank > 1 else []))
     from_zero = reduction == "add" and default == 0
     places = row_places(bags, 0, rank, dropped)
-    return scatter(places, filled(shape, default, dtype), rows, dtype, rank, reduction, from_zero)
+    return scatter(places, filled(shape, default, dtype), rows, dtype, rank, reduction, include_self=from_zero)
 
 
 def reduce_axis(rows: Any, axis: int, size: Any, dtype: Any, reduction: str, default: Any) -> Any:

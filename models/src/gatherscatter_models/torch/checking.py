@@ -123,7 +123,7 @@ def check_export(
             raise OpTypeError(text, op="check_export", input="inputs")
     training = module.training
     try:
-        return _compare(module.eval(), inputs, _load(model), draws, seed, rtol, atol)
+        return _compare(module.eval(), inputs, _load(model), draws, seed, rtol, atol=atol)
     finally:
         module.train(training)
 
@@ -135,6 +135,7 @@ def _compare(
     draws: int,
     seed: int,
     rtol: float,
+    *,
     atol: float,
 ) -> ExportReport:
     runs = skipped = 0

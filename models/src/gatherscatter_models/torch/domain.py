@@ -69,7 +69,9 @@ def _scatter_update(data: Any, indices: Any, updates: Any, axis: int = 0, **opti
         return _add("ScatterND", *inputs, **_attributes(options))
 
     rank = len(data.shape)
-    return own.scatter_rows(data, indices, cast(updates, data.dtype), axis % rank, rank, len(indices.shape), scatter_nd)
+    return own.scatter_rows(
+        data, indices, cast(updates, data.dtype), axis % rank, rank, len(indices.shape), scatter_nd=scatter_nd
+    )
 
 
 def _scatter_elements(data: Any, indices: Any, updates: Any, axis: int = 0, **options: Any) -> Any:

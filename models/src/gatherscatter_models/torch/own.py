@@ -93,7 +93,7 @@ def _scatter_update(data: Any, indices: Any, updates: Any, axis: int = 0, **opti
     how = _Options("scatter_update", data, options)
     named = resolve(as_int64(indices), _axis_size(data, axis, indices), how.mode)
     if how.reduction == "none" and not how.drops:
-        return scatter_rows(data, named, cast(updates, data.dtype), axis, rank, index_rank, ops.ScatterND)
+        return scatter_rows(data, named, cast(updates, data.dtype), axis, rank, index_rank, scatter_nd=ops.ScatterND)
     if index_rank != 1:
         shape = [ops.Shape(updates, end=axis)] if axis else []
         shape += [[-1], *([ops.Shape(updates, start=axis + index_rank)] if axis < rank - 1 else [])]
@@ -102,7 +102,7 @@ def _scatter_update(data: Any, indices: Any, updates: Any, axis: int = 0, **opti
 
 
 def scatter_rows(
-    data: Any, indices: Any, updates: Any, axis: int, rank: int, index_rank: int, scatter_nd: Translation
+    data: Any, indices: Any, updates: Any, axis: int, rank: int, index_rank: int, *, scatter_nd: Translation
 ) -> Any:
     """Scatter rows along an axis with an operator whose indices are tuples."""
     rows, new = moved(data, rank, axis, 0, 1), moved(updates, rank - 1 + index_rank, axis, 0, index_rank)
@@ -122,7 +122,7 @@ def _scatter_nd(data: Any, indices: Any, updates: Any, **options: Any) -> Any:
     named, dims = as_int64(indices), ops.Shape(data, end=length)
     if how.reduction == "none" and not how.drops:
         return ops.ScatterND(data, resolve(named, dims, how.mode), cast(updates, data.dtype))
-    return scatter_by_tuples(data, named, updates, length, rank, how.mode, how.scatter)
+    return scatter_by_tuples(data, named, updates, length, rank, how.mode, scatter_rows=how.scatter)
 
 
 class _Options:
@@ -140,9 +140,9 @@ class _Options:
         """Scatter, with sums of the type that ``accumulate`` demands."""
         updates = cast(updates, self.dtype)
         if self.sum_type == self.dtype:
-            return scatter(places, data, updates, self.dtype, rank, self.reduction, self.include_self)
+            return scatter(places, data, updates, self.dtype, rank, self.reduction, include_self=self.include_self)
         data, updates = ops.Cast(data, to=int(self.sum_type)), ops.Cast(updates, to=int(self.sum_type))
-        made = scatter(places, data, updates, self.sum_type, rank, self.reduction, self.include_self)
+        made = scatter(places, data, updates, self.sum_type, rank, self.reduction, include_self=self.include_self)
         return ops.Cast(made, to=int(self.dtype))
 
 
@@ -173,7 +173,7 @@ def _tuple_length(op: str, indices: Any) -> int:
     return length
 
 
-def _gather_reduce(
+def _gather_reduce(  # noqa: PLR0917
     data: Any,
     indices: Any = None,
     offsets: Any = None,
@@ -208,7 +208,9 @@ def _gather_reduce(
             if offsets is None:
                 offsets = ops.Slice(indptr, constant([0]), constant([-1]))
             segment_ids, number = find_bags(as_int64(offsets), members), ops.Shape(offsets)
-        reduced = reduce_rows(rows, as_int64(segment_ids), number, sum_type, len(data.shape), reduction, default)
+        reduced = reduce_rows(
+            rows, as_int64(segment_ids), number, sum_type, len(data.shape), reduction, default=default
+        )
     return reduced if sum_type == data.dtype else ops.Cast(reduced, to=int(data.dtype))
 
 
@@ -227,10 +229,10 @@ def _reduce(updates: Any, rows: Any, size: Any, names: Sequence[str]) -> list[An
 
     def value(name: str) -> Any:
         if name == "count":
-            return reduce_rows(filled(size_of(updates, 0), 1, INT64), ids, number, INT64, 1, "add", 0)
+            return reduce_rows(filled(size_of(updates, 0), 1, INT64), ids, number, INT64, 1, "add", default=0)
         how = {"sum": "add"}.get(name, name)
         dtype = choose_sum_type("scatter", updates.dtype, how, "wide" if updates.dtype in HALVES else "step")
-        return cast(reduce_rows(cast(updates, dtype), ids, number, dtype, rank, how, 0), updates.dtype)
+        return cast(reduce_rows(cast(updates, dtype), ids, number, dtype, rank, how, default=0), updates.dtype)
 
     def position(name: str) -> Any:
         """Find the first update that is equal to the extremum of its row."""

@@ -76,6 +76,7 @@ def scatter(
     dtype: ir.DataType,
     rank: int,
     reduction: str,
+    *,
     include_self: bool = True,
 ) -> Any:
     """Scatter with any reduction, and without the values of data if not ``include_self``."""
@@ -84,7 +85,9 @@ def scatter(
         size = size_of(data, places.axis)
         before, after = [0] * rank, [int(each == places.axis) for each in range(rank)]
         padded = ops.Pad(data, constant(before + after))
-        whole = scatter(replace(places, dropped=False), padded, updates, dtype, rank, reduction, include_self)
+        whole = scatter(
+            replace(places, dropped=False), padded, updates, dtype, rank, reduction, include_self=include_self
+        )
         return ops.Slice(whole, constant([0]), size, axis)
     if reduction == "none":
         return places.put(data, updates)
@@ -104,7 +107,7 @@ def scatter(
 
 
 def scatter_by_tuples(
-    data: Any, tuples: Any, updates: Any, length: int, rank: int, mode: str, scatter_rows: Callable[..., Any]
+    data: Any, tuples: Any, updates: Any, length: int, rank: int, mode: str, *, scatter_rows: Callable[..., Any]
 ) -> Any:
     """Scatter slices of data with ``rank`` axes. The index tuples, of int64 and of a length, become row numbers.
 
@@ -151,7 +154,7 @@ def _scatter_booleans(
 ) -> Any:
     """Scatter booleans as integers. ONNX Runtime has no reductions of booleans."""
     numbers = ops.Cast(data, to=int(INT32)), ops.Cast(updates, to=int(INT32))
-    made = scatter(places, *numbers, INT32, rank, _OF_BOOLEANS[reduction], include_self)
+    made = scatter(places, *numbers, INT32, rank, _OF_BOOLEANS[reduction], include_self=include_self)
     return ops.Cast(ops.Mod(made, constant(2, np.int32)) if reduction == "sub" else made, to=int(BOOL))
 
 

@@ -81,7 +81,7 @@ class LibraryCall:
 
     @property
     def is_scatter(self) -> bool:
-        return "scatter" in self.kernel
+        return self.kernel.is_scatter
 
     @property
     def reduces_bags(self) -> bool:

@@ -21,7 +21,7 @@ _OP = "aggregate"
 
 
 @array_function("group_idx", "a")
-def aggregate(
+def aggregate(  # noqa: PLR0917
     group_idx: ArrayLike,
     a: ArrayLike,
     func: str | Callable[..., Any] = "sum",
@@ -143,7 +143,7 @@ def aggregate(
     _check_type(function, values.dtype)
     result_type = names.result_dtype(_OP, function, values.dtype, dtype)
     fill = names.choose_fill(_OP, function, fill_value, result_type)
-    call = Aggregation(_OP, function, layout, result_type, fill, chosen, num_threads)
+    call = Aggregation(_OP, function, layout, result_type, fill, options=chosen, num_threads=num_threads)
     compute = REDUCTIONS.get(function.name) or ordered.ORDERED[function.name]
     made = compute(call)
     shape = layout.shape_values if function.name in names.RUNNING else layout.shape_groups
@@ -165,7 +165,7 @@ def _apply(
     stand_in = Function("first", False)  # its default is NaN, or 0 for types without NaN
     default_type = layout.values.dtype if dtype is None and fill_value is DEFAULT_FILL else result_type
     fill = names.choose_fill(_OP, stand_in, fill_value, default_type)
-    call = Aggregation(_OP, stand_in, layout, result_type, fill, {}, num_threads)
+    call = Aggregation(_OP, stand_in, layout, result_type, fill, options={}, num_threads=num_threads)
     return layout.shape_groups(ordered.apply_function(call, function))
 
 

@@ -76,6 +76,7 @@ def aggregate(
     values: Any,
     func: Any,
     size: int | None,
+    *,
     fill_value: Any,
     axis: int,
     ddof: int | None,

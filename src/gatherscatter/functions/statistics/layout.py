@@ -166,7 +166,9 @@ def _size_of(op: str, labels: np.ndarray, size: Any, values: np.ndarray) -> int:
             if greatest >= _MOST_GROUPS:
                 raise make_error("many_groups", op, value=greatest + 1)
             resolve_in_range(op, LABELS, labels, greatest + 1 if greatest >= 0 else 0, "groups")
-        check_size(op, (high + 1,), np.dtype(np.int64), LABELS, labels, "size", labels.nbytes + values.nbytes)
+        check_size(
+            op, (high + 1,), np.dtype(np.int64), LABELS, labels, "size", input_bytes=labels.nbytes + values.nbytes
+        )
         return int(high) + 1
     return read_size(op, size)
 

@@ -35,6 +35,7 @@ class Aggregation:
         layout: LabelLayout,
         dtype: np.dtype[Any],
         fill: Any,
+        *,
         options: dict[str, Any],
         num_threads: int | None,
     ) -> None:

@@ -140,7 +140,9 @@ def _find_bags(
         if size is None:
             size = int(ids.max()) + 1 if count else 0
             shape, given = (size, *data.shape[1:]), data.nbytes + segment_ids.nbytes
-            check_size("gather_reduce", shape, data.dtype, "segment_ids", segment_ids, "num_segments", given)
+            check_size(
+                "gather_reduce", shape, data.dtype, "segment_ids", segment_ids, "num_segments", input_bytes=given
+            )
         return PlaceRuns.of(ids, size), None if is_checked(ids, size) else (ids < 0) | (ids >= size)
     if offsets is not None:
         pointers = torch.cat([to_int64(offsets), torch.full((1,), count, device=data.device)])

@@ -48,8 +48,11 @@ def check_rank(op: str, name: str, tensor: Tensor, src: Tensor, least: int = 1) 
         raise OpValueError(f"{text} {_list_shapes(name, tensor, src)}", op=op, input=name)
 
 
-def check_index(op: str, index: Tensor, src: Tensor, dim: int) -> None:
-    """Raise TypeError or ValueError unless ``index`` can be broadcast to ``src`` by the rules of torch_scatter."""
+def check_index(op: str, index: Tensor, src: Tensor, dim: int, takes_dim: bool) -> None:
+    """Raise TypeError or ValueError unless ``index`` can be broadcast to ``src`` by the rules of torch_scatter.
+
+    ``takes_dim``: the function has the parameter ``dim``, so the error can suggest a value.
+    """
     check_integers(op, "index", index)
     if index.ndim != 1:
         check_rank(op, "index", index, src, least=0)
@@ -58,8 +61,7 @@ def check_index(op: str, index: Tensor, src: Tensor, dim: int) -> None:
     count, wanted = index.shape[0], src.shape[dim]
     if count not in (1, wanted):
         fitting = [d for d, size in enumerate(src.shape) if size == count]
-        has_dim = op.startswith("scatter")
-        advice = f"; did you mean dim={fitting[0]}?" if has_dim and len(fitting) == 1 else ""
+        advice = f"; did you mean dim={fitting[0]}?" if takes_dim and len(fitting) == 1 else ""
         text = f"{op}: index has {count} entries, but src has {wanted} along dim {dim}{advice}"
         raise OpValueError(f"{text} {_list_shapes('index', index, src)}", op=op, input="index")
 
@@ -109,7 +111,7 @@ def check_result(op: str, shape: Sequence[int], src: Tensor, name: str, values: 
     """Check the size of a result that the largest of ``values`` decides, as `gatherscatter.errors.check_size` does."""
     if not torch.compiler.is_compiling():
         given = src.nbytes + values.nbytes
-        errors.check_size(op, tuple(shape), src.dtype, name, values, parameter, given)
+        errors.check_size(op, tuple(shape), src.dtype, name, values, parameter, input_bytes=given)
 
 
 def check_out(op: str, out: Tensor, shape: Sequence[int], dtype: torch.dtype) -> None:

@@ -50,7 +50,9 @@ class Places:
     sized: str
 
     @staticmethod
-    def of(op: str, src: Tensor, index: Tensor, dim: int, out: Tensor | None, size: int | None) -> Places:
+    def of(
+        op: str, src: Tensor, index: Tensor, dim: int, out: Tensor | None, size: int | None, *, takes_dim: bool = True
+    ) -> Places:
         """Broadcast the index as torch_scatter does. Its first axis is axis ``dim`` if it has one axis, else axis 0.
 
         The number of places is the size of ``out`` along ``dim``, or ``size``, or the largest index plus one. All
@@ -58,7 +60,7 @@ class Places:
         """
         check_tensors(op, out, src=src, index=index)
         dim = normalise_dim(op, dim, src)
-        check_index(op, index, src, dim)
+        check_index(op, index, src, dim, takes_dim)
         if out is not None and out.ndim == src.ndim:
             size = out.shape[dim]
         if size is None:

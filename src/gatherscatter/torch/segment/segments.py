@@ -254,4 +254,4 @@ def _segment_coo(
 ) -> Any:
     functions.check_tensors(op, out, src=src, index=index)
     check_rank(op, "index", index, src)
-    return reduce(Places.of(op, src, index, index.ndim - 1, out, dim_size), src, out)
+    return reduce(Places.of(op, src, index, index.ndim - 1, out, dim_size, takes_dim=False), src, out)
