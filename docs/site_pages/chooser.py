@@ -54,7 +54,7 @@ QUESTIONS = (
             Answer("a whole slice along an axis", "scatter_update", _ROW),
             Answer("one element per position along an axis", "scatter_elements", _EACH),
             Answer("an element or a slice, by coordinates", "scatter_nd", _TUPLES),
-            Answer("the place to append to a cache", "tensor_scatter", ((1, 1), (1, 2))),
+            Answer("the position where a cache grows", "tensor_scatter", ((1, 1), (1, 2))),
         ),
     ),
 )

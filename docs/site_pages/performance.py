@@ -54,8 +54,9 @@ $ python -m benchmarks --only 'sizes/*' --against COMMIT             # compares 
   best peer has the smallest median, which favours peers a little if several are equally fast. **Even** means that the
   interval includes 1.
 - **Of limit** is the least time that the machine allows, as a share of the time of gatherscatter: for copying in order
-  (*stream*) or for reading at random places (*random*), with the cost of fresh memory. These are estimates. Repeated or
-  neighbouring places are faster to read, so the share can exceed 100 %. *call*: the call itself takes most of the time.
+  (*stream*) or for reading at random positions (*random*), with the cost of fresh memory. These are estimates. Repeated
+  or neighbouring elements are faster to read, so the share can exceed 100 %. *call*: the call itself takes most of the
+  time.
 - **1 to n threads** is the time of gatherscatter on one thread divided by its time on all threads. Times are medians.
 - **Names.** *gatherscatter-1* is gatherscatter on one thread. *two-steps* is a gather and a scatter of gatherscatter,
   which `gather_reduce` does in one pass. It counts as a peer. *convert-first* is a call of gatherscatter after its
