@@ -97,9 +97,9 @@ DType result_type(Statistic, DType values);
                                      const StatisticResults&);
 
 // Sorts the values of each group, which are values[starts[g]], ..., values[starts[g + 1] - 1]. NaN comes last, as in
-// NumPy. With `ranks`, only the values with the ranks ranks[g] and ranks[g] + 1 of each group get to their places, and
-// NaN to the last ones; a group with rank -1 is not changed. False: the starts do not ascend from 0 to `count`, a rank
-// is too large, or the call has to stop.
+// NumPy. With `ranks`, only the values with the ranks ranks[g] and ranks[g] + 1 of each group get to their positions,
+// and NaN to the last ones; a group with rank -1 is not changed. False: the starts do not ascend from 0 to `count`, a
+// rank is too large, or the call has to stop.
 [[nodiscard]] bool sort_groups(const int64_t* starts, int64_t groups, int64_t count, DType, std::byte* values,
                                const int64_t* ranks);
 

@@ -582,7 +582,7 @@ inline constexpr const char* sort_groups =
 
 Sort the values of each group in place.
 
-With ranks, only the values with the rank of each group and the next one get to their places, and NaN to the
+With ranks, only the values with the rank of each group and the next one get to their positions, and NaN to the
 last ones. NotImplemented if values of this type can't be sorted here.
 )";
 

@@ -632,7 +632,7 @@ def group_statistic(
 def sort_groups(values: np.ndarray, starts: np.ndarray, ranks: np.ndarray | None, num_threads: int | None, /) -> Any:
     """Sort the values of each group in place.
 
-    With ranks, only the values with the rank of each group and the next one get to their places, and NaN to the
+    With ranks, only the values with the rank of each group and the next one get to their positions, and NaN to the
     last ones. NotImplemented if values of this type can't be sorted here.
     """
 

@@ -25,7 +25,7 @@ from gatherscatter.operation import Form, Kernel, Operation
 from gatherscatter.system.pieces import concatenate_lines, extremes, make_contiguous, pieces
 
 CONVERTED_NEGATIVE = 0x7FFFFFFF_7FFFFFFF
-"""The index that a converted model has in place of a negative one that its original refuses."""
+"""The index that a converted model has instead of a negative one that its original refuses."""
 
 Coordinates = tuple[int, ...]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -261,10 +261,10 @@ def check_size(  # noqa: PLR0917 - the core calls it by position
         _warn(format_sentence("parts", "large_result", op=op, **facts))
 
 
-def check_places(
+def check_named_elements(
     op: str, shape: Coordinates, dtype: Any, new_bytes: int, input_bytes: int, dims: Mapping[Hashable, object]
 ) -> None:
-    """Check the size of the places that indices with named dimensions read or write.
+    """Check the size of the elements that indices with named dimensions read or write.
 
     ``shape`` and ``dtype`` are those of their values. The call allocates ``new_bytes``. ``dims`` are the dimensions of
     each index, if no dimension is common to all.
@@ -284,11 +284,11 @@ def check_places(
         return
     listed = ", ".join(f"{name!r} has {each}" for name, each in dims.items())
     cause = format_sentence("parts", "no_common_dimension", dims=listed, first=next(iter(dims))) if dims else ""
-    facts = {"places": describe_size(shape, dtype), "cause": cause}
+    facts = {"elements": describe_size(shape, dtype), "cause": cause}
     if not _can_allocate(new_bytes):
-        raise make_error("places_memory", op, **facts)
+        raise make_error("elements_memory", op, **facts)
     if size > _MANY * input_bytes:
-        _warn(format_sentence("parts", "large_places", op=op, **facts))
+        _warn(format_sentence("parts", "many_elements", op=op, **facts))
 
 
 _LARGE, _MANY = 1 << 30, 1000
@@ -330,11 +330,11 @@ def describe_size(shape: Coordinates, dtype: Any) -> str:
 
 def _name_deciding_value(name: str, values: np.ndarray, parameter: str) -> str:
     """Return the end of a message about a result with a size that follows from the largest of some values."""
-    place = int(np.argmax(values))
-    position = ", ".join(map(str, map(int, np.unravel_index(place, values.shape))))
+    flat = int(np.argmax(values))
+    position = ", ".join(map(str, map(int, np.unravel_index(flat, values.shape))))
     where, advice = (f"{name}[{position}]", parameter) if position else (name, "")
     sentence = "deciding_value" if advice else "deciding_argument"
-    return format_sentence("parts", sentence, place=where, value=values.reshape(-1)[place], parameter=parameter)
+    return format_sentence("parts", sentence, place=where, value=values.reshape(-1)[flat], parameter=parameter)
 
 
 def integer_fault(op: str, parameter: str, value: object) -> NoReturn:
@@ -477,8 +477,8 @@ def advise_off_axis(data: Coordinates, indices: Coordinates, axis: int, updates:
     axis %= len(data)
     if indices == data[:axis] + data[axis + 1 :]:
         key = "[..., None]" if axis == len(data) - 1 else f"[{':, ' * axis}None]"
-        place = f"indices{key} and updates{key}" if updates == indices else f"indices{key}"
-        return format_sentence("parts", "dropped_axis", axis=axis, place=place)
+        arguments = f"indices{key} and updates{key}" if updates == indices else f"indices{key}"
+        return format_sentence("parts", "dropped_axis", axis=axis, place=arguments)
     if len(indices) > len(data):
         return ""
     padded = (1,) * (len(data) - len(indices)) + indices
@@ -686,16 +686,16 @@ def _raise_index_error(
     low, high = allowed
     if bad.values[0] == CONVERTED_NEGATIVE:
         hint = format_sentence("hints", "converted_negative")
-    places = [tuple(int(c) for c in np.unravel_index(p, indices.shape)) for p in bad.positions]
+    positions = [tuple(int(c) for c in np.unravel_index(p, indices.shape)) for p in bad.positions]
     if start is not None:
-        places = [tuple(map(sum, zip_longest(place, start, fillvalue=0))) for place in places]
+        positions = [tuple(map(sum, zip_longest(position, start, fillvalue=0))) for position in positions]
     kinds = ("index", "indices") if start is None else ("chunk_index", "chunk_indices")
     spread = "all_equal" if bad.least == bad.greatest else "all_between"
     error = make_error(
         kinds[bad.count > 1],
         op,
         input=plural or name,
-        place=f"{name}[{', '.join(map(str, places[0]))}]" if places[0] else name,
+        place=f"{name}[{', '.join(map(str, positions[0]))}]" if positions[0] else name,
         value=bad.values[0],
         subject=subject,
         valid=format_sentence("parts", "valid" if low <= high else "none_valid", low=low, high=high),
@@ -706,6 +706,6 @@ def _raise_index_error(
         hint=hint and f"; {hint}",
     )
     error.input = name
-    error.count, error.positions, error.values = bad.count, tuple(places), tuple(bad.values)
+    error.count, error.positions, error.values = bad.count, tuple(positions), tuple(bad.values)
     error.axis, error.allowed = axis, allowed
     raise error

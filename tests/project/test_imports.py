@@ -132,8 +132,8 @@ except ImportError as error:
 def test_all_names_are_listed_where_their_libraries_are(package: str) -> None:
     module = importlib.import_module(package)
     lazy = lazy_modules.ATTACHED[package]
-    assert lazy.places
-    for name in lazy.places:
+    assert lazy.locations
+    for name in lazy.locations:
         try:
             getattr(module, name)
         except ImportError:

@@ -120,7 +120,7 @@ UNKNOWN = {
     "copy": "; use the call without it: the result is a new object",
     "tolerances": "; did you mean 'tolerance'?",
     "methods": "; did you mean 'method'?",
-    "where": "; use indices of the chosen places",
+    "where": "; use indices of the chosen elements",
 }
 
 
@@ -368,7 +368,7 @@ def test_labels_of_updates_are_those_of_the_places() -> None:
     updates = xr.DataArray([1.0, 2.0], dims="x", coords={"x": [20, 30]})
     for places, method in (([1, 2], None), ([20, 30], "exact")):
         assert gs.xarray.scatter(data, {"x": places}, updates, method=method).values.tolist() == [0, 1, 2]
-    with pytest.raises(gs.OpValueError, match="updates have other labels along 'x' than the places"):
+    with pytest.raises(gs.OpValueError, match="updates have other labels along 'x' than the indexed elements"):
         gs.xarray.scatter(data, {"x": [0, 1]}, updates)
     assert gs.xarray.scatter(data, {"x": [0, 1]}, updates.drop_vars("x")).values.tolist() == [1, 2, 0]
     with pytest.raises(gs.OpTypeError, match="skipna must be True or False, not 'no'"):

@@ -74,8 +74,8 @@ def test_the_error_names_the_dimensions_of_the_indices(
             call()
         text = str(caught.value)
         assert text.startswith(
-            f"xarray.{function}: there is not enough memory for the places that the indices name, of shape {shape} and "
-            "type float32, which takes "
+            f"xarray.{function}: there is not enough memory for the elements that the indices name, of shape {shape} "
+            "and type float32, which takes "
         )
         assert text.endswith(
             f"; indices are combined in all ways if no dimension is common to all: {dims}; to pair them position by "

@@ -141,8 +141,8 @@ def _find_adapter(cls: type) -> Adapter | None:
     if issubclass(cls, _WITHOUT_ADAPTER):
         return None
     packages = (base.__module__.partition(".")[0] for base in cls.__mro__)
-    place = next((ADAPTERS[package] for package in packages if package in ADAPTERS), None)
-    return _find_dlpack(cls) if place is None else load_place(place)
+    location = next((ADAPTERS[package] for package in packages if package in ADAPTERS), None)
+    return _find_dlpack(cls) if location is None else load_place(location)
 
 
 def _find_dlpack(cls: type) -> Adapter | None:

@@ -226,8 +226,8 @@ def _convert_times(array: np.ndarray, dtype: DType) -> Converted:
         if array.ndim == 0:
             return np.zeros((), dtype), np.array(True)
         result, lost = np.zeros(array.shape, dtype), np.zeros(array.shape, bool)
-        for place in np.ndindex(array.shape):
-            result[place], lost[place] = _convert_times(array[(*place, ...)], dtype)
+        for at in np.ndindex(array.shape):
+            result[at], lost[at] = _convert_times(array[(*at, ...)], dtype)
         return result, lost
     if np.datetime_data(array.dtype)[0] == "generic":  # numbers without a unit get that of the target
         return result, None
@@ -239,17 +239,17 @@ def _convert_text(array: np.ndarray, dtype: DType) -> Converted:
         return array.astype(dtype), None
     kind = bytes if dtype.kind == "S" else str
     result, lost = np.zeros(array.shape, dtype), np.zeros(array.shape, bool)
-    for place, word in np.ndenumerate(array.astype(object)):
+    for at, word in np.ndenumerate(array.astype(object)):
         if isinstance(word, kind):
             try:
-                result[place] = word
-                lost[place] = result[place] != word  # it was truncated, or ended in zeros
+                result[at] = word
+                lost[at] = result[at] != word  # it was truncated, or ended in zeros
             except UnicodeEncodeError:  # StringDType has no surrogates
-                lost[place] = True
+                lost[at] = True
         elif _is_missing(word, array.dtype, dtype):
-            result[place] = dtype.na_object  # type: ignore[attr-defined]
+            result[at] = dtype.na_object  # type: ignore[attr-defined]
         else:
-            lost[place] = True
+            lost[at] = True
     return result, lost
 
 

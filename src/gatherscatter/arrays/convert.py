@@ -66,7 +66,7 @@ class Inputs(NamedTuple):
     out : the core writes the result to it; None: to a new array
     dtype : of the result; it can differ from that of the arrays in byte order
     made : the bytes of the arrays that were made from arguments, by argument
-    is_text : whether the core moves numbers in place of the elements
+    is_text : whether the core moves numbers instead of the elements
     """
 
     arrays: dict[str, Any]
@@ -361,7 +361,7 @@ def _find_fraction(array: np.ndarray) -> int | None:
 def _find_element(array: np.ndarray, wanted: Callable[[Any], bool]) -> int | None:
     """Return the flat position of the first wanted element of an array of objects or text, or None."""
     elements = array.flat if array.dtype.kind in "OUST" else ()
-    return next((place for place, element in enumerate(elements) if wanted(element)), None)
+    return next((n for n, element in enumerate(elements) if wanted(element)), None)
 
 
 def _is_no_integer(element: Any) -> bool:
@@ -372,9 +372,9 @@ def _is_no_integer(element: Any) -> bool:
     return not -(2**63) <= number < 2**64
 
 
-def _name_element(name: str, array: np.ndarray, place: int) -> str:
+def _name_element(name: str, array: np.ndarray, flat: int) -> str:
     """Return the end of an error that names an element by its flat position."""
-    position, element = map(int, np.unravel_index(place, array.shape)), array.flat[place]
+    position, element = map(int, np.unravel_index(flat, array.shape)), array.flat[flat]
     where = f"{name}[{', '.join(map(str, position))}]" if array.ndim else name
     value = element.item() if isinstance(element, np.generic) else element
     sentence = "large_element" if isinstance(value, int) and not isinstance(value, bool) else "element"
@@ -385,8 +385,8 @@ def native(array: np.ndarray) -> np.ndarray:
     return array if array.dtype.isnative else convert_dtype(array, array.dtype.newbyteorder("="))
 
 
-def number_places(tuples: np.ndarray, sizes: Sequence[int | None]) -> np.ndarray | None:
-    """Number the places that index tuples of shape (n, k) name, in row-major order. Bad tuples get -1.
+def number_tuples(tuples: np.ndarray, sizes: Sequence[int | None]) -> np.ndarray | None:
+    """Number the elements that index tuples of shape (n, k) name, in row-major order. Bad tuples get -1.
 
     A size of None is unknown. The result is then None if an index counts from the end.
     """
@@ -398,10 +398,10 @@ def number_places(tuples: np.ndarray, sizes: Sequence[int | None]) -> np.ndarray
         dims.append(min(high + 1, 2**63 - 1) if size is None else size)
     if math.prod(dims) < 2**63:
         return _core.resolve_indices(tuples, tuple(dims), "skip", True)
-    places = np.stack(resolve_columns(tuples, dims), axis=1)
-    good = (places >= 0).all(axis=1)
-    numbers = np.full(len(places), -1, np.int64)
-    numbers[good] = np.unique(places[good], axis=0, return_inverse=True)[1].reshape(-1)
+    rows = np.stack(resolve_columns(tuples, dims), axis=1)
+    good = (rows >= 0).all(axis=1)
+    numbers = np.full(len(rows), -1, np.int64)
+    numbers[good] = np.unique(rows[good], axis=0, return_inverse=True)[1].reshape(-1)
     return numbers
 
 
@@ -520,9 +520,9 @@ def _as_integers(op: str, name: str, value: Any, array: np.ndarray, target: str,
     if not all(isinstance(item, int | np.integer) for item in items.flat):
         return array
     low, high = casts.bounds(dtype)
-    for place, item in enumerate(items.flat):
+    for flat, item in enumerate(items.flat):
         if not low <= item <= high:
-            _raise_cast_error(op, name, items, place, target, dtype)
+            _raise_cast_error(op, name, items, flat, target, dtype)
     return items.astype(dtype)
 
 
@@ -536,14 +536,14 @@ def _raise_cast_error(
     op: str,
     name: str,
     array: np.ndarray,
-    place: int,
+    flat: int,
     target: str,
     dtype: np.dtype[Any],
     *,
     origin: tuple[int, ...] | None = None,
 ) -> NoReturn:
     """Raise the error about an element, at a flat position, that does not fit in a type."""
-    position = tuple(map(int, np.unravel_index(place, array.shape)))
+    position = tuple(map(int, np.unravel_index(flat, array.shape)))
     value: Any = array[position]
     if origin is not None:
         position = tuple(first + at for first, at in zip(origin, position, strict=True))

@@ -58,9 +58,9 @@ def _check_elements(op: str, name: str, value: list[Any] | tuple[Any, ...]) -> N
     """Refuse a list with an element that NumPy reads as an array, but that is refused, such as a masked array."""
     if not set(map(type, value)) - _PLAIN_TYPES:
         return
-    for place, each in enumerate(value):
+    for n, each in enumerate(value):
         if isinstance(each, list | tuple) or hasattr(each, "__array__"):
-            check_kind(op, f"{name}[{place}]", each)
+            check_kind(op, f"{name}[{n}]", each)
 
 
 def _refuse(op: str, name: str, value: Any, row: dict[str, str]) -> NoReturn:

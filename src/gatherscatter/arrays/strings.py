@@ -150,18 +150,18 @@ def _concatenate(data: np.ndarray, updates: np.ndarray, targets: np.ndarray, inc
     flat = data.reshape(-1) if data.flags.c_contiguous else data.flat
     changed: dict[int, Any] = {}
     for target, update in zip(targets.flat, updates.flat, strict=True):
-        place = int(target) - 1
-        if place >= 0:
-            before = changed.get(place)
+        flat_position = int(target) - 1
+        if flat_position >= 0:
+            before = changed.get(flat_position)
             if before is None and include_self:
-                before = flat[place]
-            changed[place] = update if before is None else before + update
+                before = flat[flat_position]
+            changed[flat_position] = update if before is None else before + update
     dtype: Any = data.dtype
     if data.dtype.kind in "US":
         widest = max((len(text) for text in changed.values()), default=1)
         dtype = _promote_text_types(data.dtype, np.dtype(f"{data.dtype.kind}{max(widest, 1)}"))
     out = convert_dtype(data, dtype)
     to = out.reshape(-1)
-    for place, text in changed.items():
-        to[place] = text
+    for flat_position, text in changed.items():
+        to[flat_position] = text
     return out

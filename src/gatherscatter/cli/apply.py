@@ -185,7 +185,7 @@ ATTRIBUTE_HELP = {
     "gather_axis": "Axis of the data along which slices are taken.",
     "mode": "At the end of the cache: raise an error (linear), or continue at its start (circular).",
     "quantize_axis": "Axis of the data along which blocks share a scale.",
-    "reduction": "Operation that combines values for the same place.",
+    "reduction": "Operation that combines values for the same target.",
     "use_init_val": "Include the value in data in the reduction: true or false.",
 }
 

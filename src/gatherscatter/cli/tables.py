@@ -77,10 +77,10 @@ def _print_blocks(screen: Console, table: Table) -> None:
     for number, row in enumerate(zip(*(column.cells for column in table.columns), strict=True)):
         if number and len(row) > 2:
             screen.print()
-        for place, (header, cell) in enumerate(zip(headers, row, strict=True)):
+        for n, (header, cell) in enumerate(zip(headers, row, strict=True)):
             text = cell if isinstance(cell, Text) else Text(str(cell))
-            if text.plain or not place:
-                print_wrapped(screen, Text.assemble("  " if place else "", (header, "bold"), text))
+            if text.plain or not n:
+                print_wrapped(screen, Text.assemble("  " if n else "", (header, "bold"), text))
 
 
 def type_text(array: object) -> str:

@@ -31,7 +31,7 @@ def call_on_chunk(
     indices: np.ndarray,
     updates: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Make the call for one chunk of indices, all of whose places are in one chunk of data."""
+    """Make the call for one chunk of indices that names elements of only one chunk of data."""
     try:
         return convert.execute(move.operation, block, indices, updates)
     except OpIndexError:
@@ -114,8 +114,8 @@ def _select_piece(move: LazyMovement, updates: np.ndarray, part: Part, start: tu
     if start is None:
         return rows, flat, None
     local = np.unravel_index(np.arange(math.prod(shape)) if positions is None else positions, shape)
-    places = tuple(line + first for line, first in zip(local, start, strict=True))
-    return rows, flat, np.ravel_multi_index(places, move.positions)
+    columns = tuple(line + first for line, first in zip(local, start, strict=True))
+    return rows, flat, np.ravel_multi_index(columns, move.positions)
 
 
 def scatter(move: LazyMovement, number: int, block: np.ndarray, *sent: dict[int, list[Piece]]) -> np.ndarray:

@@ -43,8 +43,8 @@ def gather(
     ----------
     plan : {'lazy', 'eager'}
         For indices that are a Dask array. 'lazy': nothing is computed now. Every chunk of indices then depends on every
-        chunk of data in which it could name a place. 'eager': the indices are computed now to find the chunks that they
-        touch, and again with the result. Indices out of range raise immediately.
+        chunk of data in which it could name an element. 'eager': the indices are computed now to find the chunks that
+        they touch, and again with the result. Indices out of range raise immediately.
     out : None
         Not supported, because Dask arrays never change.
     num_threads : int, optional
@@ -148,7 +148,7 @@ def scatter_update(
 ) -> Array:
     """Write whole slices along ``axis``, lazily, as `gatherscatter.scatter_update` does in memory.
 
-    Updates to one place are combined in row-major order, for any chunking and any scheduler. Arrays in memory and Dask
+    Updates to one target are combined in row-major order, for any chunking and any scheduler. Arrays in memory and Dask
     arrays can be combined in any way. The result has the chunks of ``data``. Chunks that are not touched are the chunks
     of ``data`` itself. ``plan``, ``out``, ``num_threads`` and the errors are those of `gather`.
 

@@ -58,8 +58,8 @@ def reduce(operation: Operation, arrays: dict[str, Any], plan: str = "lazy", out
         check_size(OP, result, data.dtype, "segment_ids", segment_ids, "num_segments", input_bytes=given_bytes)
     # Bags in the last dim of indices follow from the shape. This only checks that no other bags are given.
     line = members if len(members) == 1 else (0,) * len(members)
-    places = {"offsets": offsets, "segment_ids": segment_ids, "indptr": indptr}
-    bags = find_bags(operation, line, has_indices=indices is not None, **places)
+    given = {"offsets": offsets, "segment_ids": segment_ids, "indptr": indptr}
+    bags = find_bags(operation, line, has_indices=indices is not None, **given)
     if weights is not None:
         weights = inputs.as_updates(OP, weights, data, "weights")
         check_members_shape(OP, "weights", weights.shape, members)

@@ -108,7 +108,7 @@ def _positions_of_chunk(
 
 def _offset_error_positions(error: OpIndexError, start: int, chunk: tuple[int, ...]) -> OpIndexError:
     """Return the error of a chunk, with positions in the whole array."""
-    positions = tuple((start + place,) for (place,) in error.positions)
+    positions = tuple((start + at,) for (at,) in error.positions)
     text = str(error).replace(f"write_indices[{error.positions[0][0]}]", f"write_indices[{positions[0][0]}]", 1)
     return OpIndexError(
         f"{text}, in chunk {chunk} of write_indices",

@@ -27,7 +27,7 @@ class LazyCall:
     Attributes
     ----------
     name : the name of the graph and of its result
-    move : the places that the indices name
+    move : the elements that the indices name
     axis : the axis in the given data; in `move` and `data` it can be next to the batch dims
     data, indices, updates : lazy indices and updates have the chunks ``positions``; updates are None in a gather
     positions : the chunks along the indices

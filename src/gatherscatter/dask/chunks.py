@@ -50,7 +50,7 @@ class LazyMovement(ChunkedMovement):
         return tuple(cut_chunks(along[d], n) if d in along else chunks[d] for d, n in lengths)
 
     def find_reachable_blocks(self, chunk: Block) -> list[int]:
-        """Return the flat numbers of the chunks in which a chunk of aligned indices can name a place."""
+        """Return the flat numbers of the chunks in which a chunk of aligned indices can name an element."""
         numbers = [range(len(axis.chunks)) if axis.along is None else (chunk[axis.along],) for axis in self.axes]
         return [ravel(block, self.grid) for block in itertools.product(*numbers)]
 
@@ -70,7 +70,7 @@ class LazyMovement(ChunkedMovement):
         return all(named) and (all(met) or not scatter) and chunks == self.align_chunks(chunks)
 
     def in_order(self, chunks: Chunks) -> bool:
-        """Whether the order of chunks is row-major order, for indices that can name the same place."""
+        """Whether the order of chunks is row-major order, for indices that can name the same element."""
         free = [chunks[d] for d in self.free]
         while free and max(free[0]) <= 1:
             free = free[1:]
@@ -85,8 +85,8 @@ def blocks_of(chunks: Chunks) -> Iterator[Block]:
 def ravel(block: Block, grid: tuple[int, ...]) -> int:
     """Return the flat number of a chunk."""
     number = 0
-    for place, length in zip(block, grid, strict=True):
-        number = number * length + place
+    for position, length in zip(block, grid, strict=True):
+        number = number * length + position
     return number
 
 
@@ -101,12 +101,12 @@ def start_of(chunks: Chunks, block: Block) -> tuple[int, ...]:
 def part_of(array: np.ndarray, chunks: Chunks, block: Block) -> np.ndarray:
     """Return a chunk of an array in memory, which can have more axes than the chunks."""
     ends = zip(start_of(chunks, block), shape_of(chunks, block), strict=True)
-    places: Any = [slice(start, start + length) for start, length in ends]
-    return array[*places, ...]
+    slices: Any = [slice(start, start + length) for start, length in ends]
+    return array[*slices, ...]
 
 
 def cut_chunks(chunks: Sequence[int], length: int) -> tuple[int, ...]:
-    """Return the first chunks, cut so that together they hold ``length`` places."""
+    """Return the first chunks, cut so that together they hold ``length`` elements."""
     ends = np.minimum(np.cumsum(chunks), length)
     sizes = np.diff(ends, prepend=0).tolist()
     needed = int(np.searchsorted(ends, length)) + 1

@@ -19,7 +19,7 @@ from gatherscatter.dask.tasks import UnfusedTask
 COLLECTED = 1 << 27  # largest number of bytes that a group collects, if they are spread evenly
 LARGE = 1 << 20  # sending this number of bytes once more takes as long as a task of Dask
 
-Place = tuple[int, ...]
+Key = tuple[int, ...]
 Sender = TypeVar("Sender", bound=Hashable)
 Parcels = dict[Any, list[Any]]  # the rows for each receiver, in the order of the senders
 
@@ -27,7 +27,7 @@ Parcels = dict[Any, list[Any]]  # the rows for each receiver, in the order of th
 def add_exchange_tasks(
     graph: dict[Any, Any],
     name: str,
-    place: Place,
+    key: Key,
     meetings: Mapping[Sender, Sequence[int]],
     volume: int,
     send: Callable[[Sender, list[int]], tuple[Any, ...]],
@@ -37,7 +37,7 @@ def add_exchange_tasks(
     Parameters
     ----------
     graph : the graph to which the tasks are added
-    name, place : parts of the keys of the tasks
+    name, key : parts of the keys of the tasks
     meetings : for each sender the numbers of its receivers, ascending
     volume : total number of bytes that are sent
     send : returns the function and arguments of the task that makes the `Parcels` of a sender for some receivers
@@ -52,17 +52,15 @@ def add_exchange_tasks(
     if not is_worth_two_steps(in_two_steps, pairs, volume):
         for n, (sender, numbers) in enumerate(meetings.items()):
             for number in numbers:
-                arrived[number].append(_add(graph, (f"send-{name}", *place, n, number), *send(sender, [number])))
+                arrived[number].append(_add(graph, (f"send-{name}", *key, n, number), *send(sender, [number])))
         return arrived
     collected: dict[int, list[TaskRef]] = defaultdict(list)
     for n, (sender, parts) in enumerate(met.items()):
         for group, numbers in parts.items():
-            collected[group].append(_add(graph, (f"send-{name}", *place, n, group), *send(sender, numbers)))
-    whole = {
-        group: _add(graph, (f"collect-{name}", *place, group), collect, *refs) for group, refs in collected.items()
-    }
+            collected[group].append(_add(graph, (f"send-{name}", *key, n, group), *send(sender, numbers)))
+    whole = {group: _add(graph, (f"collect-{name}", *key, group), collect, *refs) for group, refs in collected.items()}
     return {
-        number: [_add(graph, (f"receive-{name}", *place, number), receive, whole[groups[number]], number)]
+        number: [_add(graph, (f"receive-{name}", *key, number), receive, whole[groups[number]], number)]
         for number in receivers
     }
 

@@ -42,9 +42,9 @@ def build(call: LazyCall) -> Array:
     move = call.move
     if call.axis == move.operation.axis:
         return made
-    places = range(move.operation.batch_dims, len(move.positions))
-    axes = range(call.axis, call.axis + len(places))
-    return prevent_fusion(da.moveaxis(made, places, axes), made)
+    indexed = range(move.operation.batch_dims, len(move.positions))
+    axes = range(call.axis, call.axis + len(indexed))
+    return prevent_fusion(da.moveaxis(made, indexed, axes), made)
 
 
 def _gather(call: LazyCall, routes: Routes) -> Array:
@@ -81,7 +81,7 @@ class _GatherGraph:
         return len(numbers) == 1 or sum(rows) <= size
 
     def add(self, tail: Tail) -> None:
-        """Add the tasks for all chunks of output at one place off the axes."""
+        """Add the tasks for all chunks of output at one position off the axes."""
         before, behind = tail
         width = math.prod(shape_of((*self._move.outer, *self._move.inner), (*before, *behind)))
         rows = sum(size for size, at_once in zip(self._sizes, self._at_once, strict=True) if not at_once)
@@ -135,12 +135,12 @@ class _ScatterGraph:
         self._ordered = call.move.in_order(call.positions)
 
     def send_updates(self, tail: Tail) -> dict[int, list[Any]]:
-        """Return the updates for each chunk of data, by its number, at one place off the axes."""
+        """Return the updates for each chunk of data, by its number, at one position off the axes."""
         before, behind = tail
         if isinstance(self._updates, Array):
             volume = int(self._updates.nbytes) // math.prod(map(len, (*self._move.outer, *self._move.inner)))
-            place = (*before, *behind)
-            return add_exchange_tasks(self.graph, self._name, place, self._meetings, volume, partial(self._pick, tail))
+            key = (*before, *behind)
+            return add_exchange_tasks(self.graph, self._name, key, self._meetings, volume, partial(self._pick, tail))
         parcels: dict[int, list[Any]] = defaultdict(list)
         for chunk, numbers in self._meetings.items():
             for number in numbers:
@@ -173,9 +173,9 @@ def _call_per_chunk(call: LazyCall) -> Array:
         block = tuple(0 if axis.along is None else chunk[axis.along] for axis in move.axes)
         index = copy_if_view(reference_block(call.indices, positions, chunk))
         for before, behind in move.iterate_outer_blocks():
-            place = (*before, *chunk, *behind)
-            key = (name, *(place if updates is None else (*before, *block, *behind)))
-            values = [] if updates is None else [copy_if_view(reference_block(updates, chunks, place))]
+            number = (*before, *chunk, *behind)
+            key = (name, *(number if updates is None else (*before, *block, *behind)))
+            values = [] if updates is None else [copy_if_view(reference_block(updates, chunks, number))]
             source = TaskRef((data.name, *before, *block, *behind))
             start = start_of(positions, chunk)
             graph[key] = UnfusedTask(key, apply.call_on_chunk, move, start, chunk, source, index, *values)

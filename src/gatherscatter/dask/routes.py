@@ -23,7 +23,7 @@ RowsByBlock = dict[int, Part]  # by the flat number of the chunk
 
 
 def route(move: LazyMovement, indices: np.ndarray, start: Block, chunk: Block) -> RowsByBlock:
-    """Sort a chunk of indices by the chunk of data in which they name a place. The sort is stable.
+    """Sort a chunk of indices by the chunk of data in which they name an element. The sort is stable.
 
     ``start`` is the start of these indices in the whole array, ``chunk`` the numbers of their chunk.
     """
@@ -55,7 +55,7 @@ def _choose_narrowest_type(count: int) -> type[np.unsignedinteger[Any]] | type[n
 
 
 class Routes(Protocol):
-    """The chunks of data in which each chunk of indices names places, and the argument of a task with its rows."""
+    """The chunks of data in which each chunk of indices names elements, and the argument of a task with its rows."""
 
     graph: dict[Any, Any]
     sources: list[Array]
@@ -90,7 +90,7 @@ class Known:
 class Lazy:
     """Indices that are a Dask array. A task sorts each chunk of them.
 
-    The tasks of all chunks of data in which it could name a place depend on that task.
+    The tasks of all chunks of data in which it could name an element depend on that task.
     """
 
     def __init__(self, move: LazyMovement, indices: Array, name: str) -> None:

@@ -62,10 +62,10 @@ class Arrows:
                     badges.append(draw_sign(box.right - 9, box.y + 9, SIGNS[self.call.reduction], turn))
         return join(*lines), join(*badges)
 
-    def _take(self, *place: object) -> int:
-        """How often a place has been taken before."""
-        self._taken[place] += 1
-        return self._taken[place] - 1
+    def _take(self, *key: object) -> int:
+        """How often a key was taken before."""
+        self._taken[key] += 1
+        return self._taken[key] - 1
 
     def _draw_link(self, start: Region, end: Region, turn: int) -> tuple[Markup, Markup]:
         """Return the line of an arrow and its head. Heads are above all lines, whose halos would cover them."""

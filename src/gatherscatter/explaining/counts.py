@@ -56,7 +56,7 @@ class Counts:
         return any(resolve_position(call, n, call.data.shape[first + j])[0] is None for j, n in enumerate(values))
 
     def _numbers(self, columns: list[np.ndarray]) -> np.ndarray:
-        """One number for each place, from its positions. A place with a -1 is skipped."""
+        """One number for each element, from its positions. An element with a -1 is skipped."""
         columns = list(np.broadcast_arrays(*columns)) if columns else [np.zeros(self.total, np.int64)]
         numbers, good = np.zeros(columns[0].shape, np.int64), np.ones(columns[0].shape, bool)
         for column, axis in zip(columns, self._axes, strict=False):
@@ -65,16 +65,16 @@ class Counts:
         return numbers[good].reshape(-1)
 
     def _follow_sequences(self) -> np.ndarray:
-        places: list[Coordinates] = []
+        elements: list[Coordinates] = []
         for move in islice(list_moves(self._call), MOST_FOLLOWED):
             region = move.source or move.target
             at = () if region is None else tuple(n for n in region.key if n is not None)
             if move.source is not None:
-                places.append(at)
+                elements.append(at)
             elif not move.bad:
                 self._ended.add(at)
-        self.total = len(places) + len(self._ended)
-        return self._numbers(list(np.array(places, np.int64).reshape(-1, 3).T))
+        self.total = len(elements) + len(self._ended)
+        return self._numbers(list(np.array(elements, np.int64).reshape(-1, 3).T))
 
 
 def _total(call: ExplainedCall) -> int:
@@ -155,6 +155,6 @@ def _windows(call: ExplainedCall) -> list[np.ndarray]:
 
 def _positions(call: ExplainedCall, values: np.ndarray, size: int) -> np.ndarray:
     mode = call.rule if call.rule in ("wrap", "clip") and size else "skip"
-    placed = _core.resolve_indices(values.reshape(-1, 1), (size,), mode, call.rule != "nonnegative")
-    assert placed is not None
-    return placed.reshape(values.shape)
+    positions = _core.resolve_indices(values.reshape(-1, 1), (size,), mode, call.rule != "nonnegative")
+    assert positions is not None
+    return positions.reshape(values.shape)

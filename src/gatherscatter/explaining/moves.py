@@ -36,7 +36,7 @@ class Move:
     number : from 1, in the order in which the specification takes them
     index : where it stands in the indices; None where no index decides
     values : the index values there
-    place : the positions they mean; None for one out of range
+    resolved : the positions that they mean; None for one that is out of range
     source, target : the elements read and written; a source of None stands for zeros or the end token
     named : the part of data that the index names; for a gather it is the source
     bad : whether the call fails because of it
@@ -48,7 +48,7 @@ class Move:
     number: int
     index: Region | None
     values: Coordinates
-    place: tuple[int | None, ...]
+    resolved: tuple[int | None, ...]
     source: Region | None
     target: Region | None
     named: Region | None
@@ -73,7 +73,7 @@ class Move:
     @property
     def is_negative(self) -> bool:
         """Whether a value counts from the end."""
-        return any(v < 0 and p is not None for v, p in zip(self.values, self.place, strict=True))
+        return any(v < 0 and p is not None for v, p in zip(self.values, self.resolved, strict=True))
 
 
 def list_moves(call: ExplainedCall) -> Iterator[Move]:
@@ -102,30 +102,30 @@ def _list_index_moves(call: ExplainedCall) -> Iterator[Move]:
     for at in np.ndindex(tuples):
         values = tuple(int(n) for n in np.atleast_1d(indices[at]))
         found = [resolve_position(call, value, size) for value, size in zip(values, sizes, strict=True)]
-        place, bad = tuple(p for p, _ in found), any(fault for _, fault in found)
+        resolved, bad = tuple(p for p, _ in found), any(fault for _, fault in found)
         index = Region(call.name("indices"), (*at, None) if call.by_tuple else at)
-        there, here = _regions(call, at, place)
-        lost = None in place  # zeros are read, or nothing is written
+        there, here = _regions(call, at, resolved)
+        lost = None in resolved  # zeros are read, or nothing is written
         named = None if lost else Region(call.name("data"), there)
         if call.is_scatter:
             target = None if lost else Region("output", there)
-            yield Move(0, index, values, place, Region(call.name("updates"), here), target, named, bad)
+            yield Move(0, index, values, resolved, Region(call.name("updates"), here), target, named, bad)
         else:
-            yield Move(0, index, values, place, named, Region("output", here), named, bad)
+            yield Move(0, index, values, resolved, named, Region("output", here), named, bad)
 
 
 def _regions(
-    call: ExplainedCall, at: Coordinates, place: tuple[int | None, ...]
+    call: ExplainedCall, at: Coordinates, resolved: tuple[int | None, ...]
 ) -> tuple[tuple[int | None, ...], tuple[int | None, ...]]:
     """The part of data that an index names, and its counterpart: a part of the output or of the updates."""
     rank, axis, batch = call.data.ndim, call.axis, at[: call.batch_dims]
     if call.kernel.form == Form.LANES:
-        return (*at[:axis], *place, *at[axis + 1 :]), at
+        return (*at[:axis], *resolved, *at[axis + 1 :]), at
     if call.by_tuple:
         rest = (None,) * (rank - call.batch_dims - call.k)
-        return (*batch, *place, *rest), (*(_fuse_batch_dims(call, at) if call.is_fused else at), *rest)
+        return (*batch, *resolved, *rest), (*(_fuse_batch_dims(call, at) if call.is_fused else at), *rest)
     outer, inner = (None,) * (axis - call.batch_dims), (None,) * (rank - axis - 1)
-    return (*batch, *outer, *place, *inner), (*batch, *outer, *at[call.batch_dims :], *inner)
+    return (*batch, *outer, *resolved, *inner), (*batch, *outer, *at[call.batch_dims :], *inner)
 
 
 def _fuse_batch_dims(call: ExplainedCall, at: Coordinates) -> Coordinates:
@@ -147,11 +147,11 @@ def _list_window_moves(call: ExplainedCall) -> Iterator[Move]:
             rest = [None] * (axis - 1), [None] * (call.data.ndim - axis - 1)
             index = None if starts is None else Region(call.name("indices"), (n,))
             values: Coordinates = () if starts is None else (start,)
-            place = () if starts is None else (None if bad else position,)
+            resolved = () if starts is None else (None if bad else position,)
             there = (n, *rest[0], position, *rest[1])
             target, named = (None, None) if bad else (Region("output", there), Region(call.name("data"), there))
             update_row = Region(call.name("updates"), (n, *rest[0], t, *rest[1]))
-            yield Move(0, index, values, place, update_row, target, named, bad)
+            yield Move(0, index, values, resolved, update_row, target, named, bad)
 
 
 def _list_tree_moves(call: ExplainedCall) -> Iterator[Move]:
@@ -167,8 +167,8 @@ def _list_tree_moves(call: ExplainedCall) -> Iterator[Move]:
         for t in range(length - 1, -1, -1):
             bad = not 0 <= beam < beams
             source = None if bad else Region("step_ids", (t, n, beam))
-            place = () if index is None else (None if bad else beam,)
-            yield Move(0, index, values, place, source, None if bad else Region("output", (t, n, w)), source, bad)
+            resolved = () if index is None else (None if bad else beam,)
+            yield Move(0, index, values, resolved, source, None if bad else Region("output", (t, n, w)), source, bad)
             if bad:
                 return
             tokens[t] = bool(steps[t, n, beam] == end)
@@ -229,9 +229,9 @@ def _take_member(call: ExplainedCall, n: int, number: int | None, bag: Coordinat
         source = Region(call.name("data"), (*at, *rest))
         return Move(0, where, (value,), (value,), source, target, source, weight=weight)
     value = int(call.indices[at])
-    place, bad = resolve_position(call, value, len(call.data))
-    row = None if place is None else Region(call.name("data"), (place, *rest))
-    return Move(0, Region(call.name("indices"), at), (value,), (place,), row, target, row, bad, where, weight)
+    resolved, bad = resolve_position(call, value, len(call.data))
+    row = None if resolved is None else Region(call.name("data"), (resolved, *rest))
+    return Move(0, Region(call.name("indices"), at), (value,), (resolved,), row, target, row, bad, where, weight)
 
 
 def _fill_bag(call: ExplainedCall, bag: Coordinates) -> Move:

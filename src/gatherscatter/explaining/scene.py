@@ -276,5 +276,5 @@ def _index_state(call: ExplainedCall, at: Coordinates) -> str:
     if call.kernel == Kernel.GATHER_TREE:
         return "index" if 0 <= value < data[2] else "bad" if call.error is not None else "index"
     size = data[call.batch_dims + at[-1]] if call.by_tuple else data[call.axis]
-    place, bad = resolve_position(call, value, size)
-    return "bad" if bad or place is None else "negative" if value < 0 else "index"
+    position, bad = resolve_position(call, value, size)
+    return "bad" if bad or position is None else "negative" if value < 0 else "index"

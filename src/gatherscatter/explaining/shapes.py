@@ -11,7 +11,7 @@ from gatherscatter.explaining.wording import shape_text
 from gatherscatter.operation import Form
 from gatherscatter.specs.table import TABLE
 
-# A scatter's updates have the shape of what this gather would read from the same places.
+# A scatter's updates have the shape of the elements that this gather would read from its targets.
 READS = {"scatter_nd": "gather_nd", "scatter_elements": "gather_elements", "scatter_update": "gather"}
 # Shapes that must be equal besides those of the updates. The input on the right is the one that an error names.
 EQUAL = {

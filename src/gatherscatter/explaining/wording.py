@@ -1,4 +1,4 @@
-"""Values, places and steps in words."""
+"""Values, positions and steps in words."""
 
 from __future__ import annotations
 
@@ -56,16 +56,16 @@ def index_text(call: ExplainedCall, move: Move) -> str:
     if move.bad:
         return text
     if move.is_negative:
-        place = tuple(v if p is None else p for v, p in zip(move.values, move.place, strict=True))
-        return f"{text}, which is {tuple_text(place)} counted from the front"
-    wrapped = move.place and None not in move.place and move.place != move.values
+        resolved = tuple(v if p is None else p for v, p in zip(move.values, move.resolved, strict=True))
+        return f"{text}, which is {tuple_text(resolved)} counted from the front"
+    wrapped = move.resolved and None not in move.resolved and move.resolved != move.values
     if wrapped and call.kernel != Kernel.TENSOR_SCATTER:
         return f"{text}, which {'wraps to' if call.rule == 'wrap' else 'means'} {tuple_text(_known(move))}"
     return text
 
 
 def _known(move: Move) -> Coordinates:
-    return tuple(-1 if p is None else p for p in move.place)
+    return tuple(-1 if p is None else p for p in move.resolved)
 
 
 def step_text(call: ExplainedCall, step: Step) -> str:
@@ -175,11 +175,12 @@ SENTENCES = {
     "coordinates are those of the position of the index.",
     "gather_nd": "Each row along the last dimension of indices is an address in data: {what}. The output lists what is "
     "found there.",
-    "scatter_update": "Each index names a slice of data along the axis. The slice of updates at the same place {does}.",
-    "scatter_elements": "Each update goes to one element of data and {does}. The index at the same place is the "
+    "scatter_update": "Each index names a slice of data along the axis. The slice of updates at the same position "
+    "{does}.",
+    "scatter_elements": "Each update goes to one element of data and {does}. The index at the same position is the "
     "element's coordinate along the axis. The other coordinates are those of the position of the update.",
     "scatter_nd": "Each row along the last dimension of indices is an address in data: {what}. The update at the same "
-    "place {does}.",
+    "position {does}.",
     "gather_reduce": "{members} {bags}. The rows of a bag {reduced}. A bag without members gives {filled}.",
     "tensor_scatter": "Each batch entry of update is written into the cache, one position after the other, from the "
     "entry's write index onwards.",
@@ -207,7 +208,7 @@ REDUCED = {
 BAGS = {
     "offsets": "Each offset says where in the {indices} a bag begins",
     "indptr": "Each number of indptr, except the last, says where in the {indices} a bag begins",
-    "segment_ids": "The segment id at the same place is the number of its bag",
+    "segment_ids": "The segment id at the same position is the number of its bag",
     None: "A bag is a row along the last dimension of indices",
 }
 

@@ -33,11 +33,11 @@ def _reduce(function: str, *, out: Any = None, default: Any = 0, **arguments: An
     operation = make_operation(function, arguments)
     if operation.reduction in BAG_REDUCTIONS:
         return gather_reduce.run(operation, _select_inputs(function, arguments), out, default)
-    usable = ("data", "indices", *gather_reduce.PLACES, "num_segments", "mode", "num_threads", "reduction")
+    usable = ("data", "indices", *gather_reduce.BAG_INPUTS, "num_segments", "mode", "num_threads", "reduction")
     for name, value in arguments.items():
         if name not in usable and value is not None and (name, value) != ("accumulate", "step"):
             raise make_error("no_effect", function, input=name, reduction=operation.reduction)
-    arrays = {name: arguments.get(name) for name in ("data", "indices", *gather_reduce.PLACES)}
+    arrays = {name: arguments.get(name) for name in ("data", "indices", *gather_reduce.BAG_INPUTS)}
     return gather_reduce.gather_statistic(operation, arrays, out, default)
 
 

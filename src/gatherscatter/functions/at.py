@@ -31,7 +31,7 @@ def at(data: Any, *others: Never, **unknown: Never) -> At:
     ``...`` and ``None``. The result has its axes in the same order as in NumPy. Reads and writes
     follow the rules of this package:
 
-    - Repeated places combine every update, in row-major order. `set` keeps the last one.
+    - Repeated elements combine every update, in row-major order. `set` keeps the last one.
     - A bad index raises an error before anything is written.
     - ``data`` does not change unless it is given as ``out=``.
 
@@ -153,7 +153,7 @@ class Place:
     def set(
         self, values: ArrayLike, *others: Never, out: Any = None, num_threads: int | None = None, **unknown: Never
     ) -> Any:
-        """Write ``values`` to these places. Of several values for one place, the last remains.
+        """Write ``values`` to these elements. Of several values for one element, the last remains.
 
         >>> import gatherscatter as gs
         >>> gs.at([0, 0, 0])[[1, 1]].set([5, 6])
@@ -275,7 +275,7 @@ class Place:
         num_threads: int | None = None,
         **unknown: Never,
     ) -> Any:
-        """Take the mean of all ``values`` for a place. It includes the element of data if ``include_self`` is true.
+        """Take the mean of all ``values`` for an element. It includes the element of data if ``include_self`` is true.
 
         >>> import gatherscatter as gs
         >>> gs.at([0.0, 8.0])[[1, 1]].mean([1.0, 3.0])
@@ -506,11 +506,11 @@ def _find_few_rows(chosen: Selection, part: np.ndarray) -> tuple[tuple[Any, ...]
         tuples, sizes, shape = indices.reshape(-1, k), part.shape[:k], (*indices.shape[:-1], 1)
     if len(tuples) > math.prod(sizes) // 8 or len(tuples) == 0:
         return None
-    numbers = convert.number_places(tuples, sizes)
+    numbers = convert.number_tuples(tuples, sizes)
     if numbers is None or numbers.min() < 0:
         return None
-    named, places = np.unique(numbers, return_inverse=True)
-    return (*(slice(None),) * chosen.axis, *np.unravel_index(named, sizes)), places.reshape(shape)
+    named, slots = np.unique(numbers, return_inverse=True)
+    return (*(slice(None),) * chosen.axis, *np.unravel_index(named, sizes)), slots.reshape(shape)
 
 
 def _write_to_copy(operation: Operation, chosen: Selection, data: np.ndarray, updates: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Calls on data in chunks: their checks, and the chunk and row of the place that each index names.
+"""Calls on data in chunks: their checks, and the chunk and row of the element that each index names.
 
 The adapters for Dask and Zarr are built on this. Dask's chunks can differ in size. In Zarr only the last chunk of an
 axis can be smaller.
@@ -63,13 +63,13 @@ class Axis:
     def _starts(self) -> np.ndarray:
         return np.cumsum((0, *self.chunks[:-1]), dtype=np.int64)
 
-    def find_chunks(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Find the number of the chunk of each place, and the position in the chunk."""
+    def find_chunks(self, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Find the number of the chunk of each position, and the position in the chunk."""
         if self._step:
-            number = places // self._step
-            return number, places - number * self._step
-        number = np.searchsorted(self._starts, places, side="right") - 1
-        return number, places - self._starts[number]
+            number = positions // self._step
+            return number, positions - number * self._step
+        number = np.searchsorted(self._starts, positions, side="right") - 1
+        return number, positions - self._starts[number]
 
     def window(self, number: int) -> slice:
         """The positions of a chunk along the axis."""
@@ -195,14 +195,14 @@ class ChunkedMovement:
                     return None
                 if self.operation.skips and (found < 0).any():
                     bad = found < 0 if bad is None else bad | (found < 0)
-                places, column = found.reshape(shape), column + 1
+                positions, column = found.reshape(shape), column + 1
             else:
                 line = start[axis.along] + np.arange(shape[axis.along])
-                places = line.reshape([-1 if d == axis.along else 1 for d in range(len(shape))])
+                positions = line.reshape([-1 if d == axis.along else 1 for d in range(len(shape))])
             if axis.count == 1:
-                row = places if row is None else row * axis.size + places
+                row = positions if row is None else row * axis.size + positions
                 continue
-            own, local = axis.find_chunks(places)
+            own, local = axis.find_chunks(positions)
             number = own if number is None else number * axis.count + own
             row = local if row is None else row * axis.sizes_of(own) + local
         numbers, rows = _flatten(number, shape), _flatten(row, shape)
@@ -277,7 +277,7 @@ def iterate_windows(shape: Shape, most: int = STEP) -> Iterator[Window]:
 
 
 class BlockGroups(NamedTuple):
-    """Index tuples, grouped by the chunk of the place that they name."""
+    """Index tuples, grouped by the chunk of the element that they name."""
 
     numbers: np.ndarray  # of the touched chunks, ascending
     starts: np.ndarray  # the start of each chunk's tuples in the order, and the end of the last one

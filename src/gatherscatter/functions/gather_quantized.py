@@ -34,10 +34,10 @@ def prepare_inputs(
     """Convert the inputs of a call, and check their types. The core checks shapes and values."""
     arguments = convert.Conversions(op)
     codes, factors, zeros, dtype = as_table(arguments, data, scales, zero_points)
-    places = arguments.convert("indices", indices, convert.as_indices)
+    index_array = arguments.convert("indices", indices, convert.as_indices)
     if out is not None:
         convert.check_out(op, out, np.empty(0, dtype), None)
-    arrays = {"data": codes, "indices": places, "scales": factors, "zero_points": zeros}
+    arrays = {"data": codes, "indices": index_array, "scales": factors, "zero_points": zeros}
     return convert.Inputs(arrays, convert.plain_out(out, factors.dtype), dtype, arguments.made)
 
 

@@ -46,11 +46,12 @@ def gather_statistic(
         raise make_error("no_rows", op, input="data")
     members = rows.shape[:1]
     if indices is not None:
-        places = convert.as_indices(op, "indices", indices, others={"data": rows})
-        members = places.shape
+        index_array = convert.as_indices(op, "indices", indices, others={"data": rows})
+        members = index_array.shape
         gathered = operation._replace(kernel=Kernel.GATHER, reduction="none")
-        rows = _core.run(gathered, {"data": rows, "indices": make_contiguous(places).reshape(-1)})
-    bags = find_bags(operation, members, **{name: arrays.get(name) for name in PLACES}, has_indices=indices is not None)
+        rows = _core.run(gathered, {"data": rows, "indices": make_contiguous(index_array).reshape(-1)})
+    given = {name: arrays.get(name) for name in BAG_INPUTS}
+    bags = find_bags(operation, members, **given, has_indices=indices is not None)
     count = len(bags.starts) - 1
     sizes = np.diff(bags.starts)
     labels = np.repeat(np.arange(count), sizes)
@@ -77,7 +78,7 @@ def gather_statistic(
     return result if out is None else convert.copy_into(op, out, result)
 
 
-PLACES = ("offsets", "segment_ids", "indptr")
+BAG_INPUTS = ("offsets", "segment_ids", "indptr")
 """The inputs that define bags by positions or numbers."""
 
 
@@ -111,10 +112,10 @@ def prepare_inputs(
         raise make_error("no_rows", op, input="data")
     if not table:
         rows = arguments.convert("data", given, lambda op, name, value: convert.native(value))
-    places = {"indices": indices, "offsets": offsets, "segment_ids": segment_ids, "indptr": indptr}
-    as_places = partial(convert.as_indices, others={"data": given})
+    numbered = {"indices": indices, "offsets": offsets, "segment_ids": segment_ids, "indptr": indptr}
+    as_integers = partial(convert.as_indices, others={"data": given})
     integers = {
-        name: None if value is None else arguments.convert(name, value, as_places) for name, value in places.items()
+        name: None if value is None else arguments.convert(name, value, as_integers) for name, value in numbered.items()
     }
     weight = None if weights is None else arguments.cast("weights", weights, given)
     if weight is not None:
@@ -193,8 +194,8 @@ def find_bags(
     """Find the bags. ``members`` is the shape of the indices, or without indices the number of rows of data."""
     op, bags = operation.op, operation.bags or Bags()
     given = {"offsets": offsets, "segment_ids": segment_ids, "indptr": indptr}
-    places = [None if value is None else convert.as_indices(op, name, value) for name, value in given.items()]
-    return FoundBags(*_core.find_bags(op, members, has_indices, *places, *bags))  # type: ignore[arg-type, call-arg]
+    arrays = [None if value is None else convert.as_indices(op, name, value) for name, value in given.items()]
+    return FoundBags(*_core.find_bags(op, members, has_indices, *arrays, *bags))  # type: ignore[arg-type, call-arg]
 
 
 def as_line(op: str, name: str, value: ArrayLike) -> np.ndarray:

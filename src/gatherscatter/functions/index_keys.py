@@ -184,15 +184,15 @@ def _parse_key_part(op: str, n: int, part: Any, is_tuple: bool) -> tuple[int, An
 def _expand_key(op: str, shape: Shape, parts: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
     """Add a slice for each axis that is not named."""
     named = sum(_count_consumed_axes(part) for _, part in parts)
-    dots = [place for place, (_, part) in enumerate(parts) if part is Ellipsis]
+    dots = [n for n, (_, part) in enumerate(parts) if part is Ellipsis]
     if len(dots) > 1:
         raise OpKeyTypeError(f"{op}: the key has {len(dots)} ellipses; at most one is allowed", op=op, input="key")
     if named > len(shape):
         text = f"{op}: the key names {named} axes, but data has {len(shape)}"
         raise OpKeyValueError(text, op=op, input="key")
     rest = [(-1, slice(None))] * (len(shape) - named)
-    place = dots[0] + 1 if dots else len(parts)  # the ellipsis stays, because it separates its neighbours
-    return [*parts[:place], *rest, *parts[place:]]
+    start = dots[0] + 1 if dots else len(parts)  # the ellipsis stays, because it separates its neighbours
+    return [*parts[:start], *rest, *parts[start:]]
 
 
 def _count_consumed_axes(part: Any) -> int:
@@ -219,11 +219,11 @@ def _arrays_of(op: str, n: int, part: Any, shape: Shape, axis: int) -> list[np.n
 def _check_integer_part(op: str, n: int, part: int, shape: Shape, axis: int) -> int:
     size = shape[axis]
     if not -size <= part < size:  # a Python int may exceed every array type
-        place, valid = f"key[{n}]", f"valid: {-size}..{size - 1}" if size else "no index is valid"
-        text = f"{op}: {place} = {part} is out of range for axis {axis} of data with size {size} ({valid})"
+        name, valid = f"key[{n}]", f"valid: {-size}..{size - 1}" if size else "no index is valid"
+        text = f"{op}: {name} = {part} is out of range for axis {axis} of data with size {size} ({valid})"
         allowed = (-size, size - 1)
         raise OpIndexError(
-            text, op=op, input=place, count=1, positions=((),), values=(part,), axis=axis, allowed=allowed
+            text, op=op, input=name, count=1, positions=((),), values=(part,), axis=axis, allowed=allowed
         )
     return part
 

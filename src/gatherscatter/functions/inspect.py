@@ -30,7 +30,7 @@ class IndexPlaces:
     ----------
     positions : their positions in the array of indices
     values : the indices or tuples
-    first_positions : for duplicates, the position of the first index or tuple that names the same place; else empty
+    first_positions : for duplicates, the position of the first index or tuple that names the same element; else empty
     """
 
     positions: tuple[Position, ...] = ()
@@ -56,11 +56,11 @@ class IndexReport:
     minimum, maximum : the least and greatest value of each column; empty if there are no tuples
     negative : the number of values below zero
     out_of_range : the number of values outside [-size, size-1]
-    duplicates : the number of tuples that name the same place as an earlier tuple; -1 and size-1 are the same place
-    is_sorted : whether the places are in ascending order. Values that are out of range are before or after all places
+    duplicates : the number of tuples that name the same element as an earlier tuple; -1 and size-1 are the same element
+    is_sorted : whether the elements are in ascending order. Values out of range are before or after all elements
     hint : the probable cause of values that are out of range; empty if it is not certain
     out_of_range_places, negative_places : the first ten of these values
-    duplicate_places : the first ten duplicates, each with the first position of its place
+    duplicate_elements : the first ten duplicates, each with the first position of its element
     """
 
     axes: tuple[int, ...]
@@ -97,8 +97,8 @@ class IndexReport:
         return "\n".join(lines)
 
 
-def _line(name: str, count: int, places: IndexPlaces) -> str:
-    return f"  {name}: {count}" + (f" at {places}" if count else "")
+def _line(name: str, count: int, listed: IndexPlaces) -> str:
+    return f"  {name}: {count}" + (f" at {listed}" if count else "")
 
 
 @with_call_errors
@@ -147,17 +147,17 @@ def inspect(indices: ArrayLike, shape: int | Sequence[int], *, axis: int | None 
         axes, columns, slots = (normalise_axis("inspect", axis or 0, sizes),), array.reshape(-1, 1), array.shape
     own_sizes = tuple(sizes[a] for a in axes)
     tuples = columns.reshape(math.prod(columns.shape[:-1]), len(axes))
-    numbers = convert.number_places(tuples, own_sizes)
+    numbers = convert.number_tuples(tuples, own_sizes)
     assert numbers is not None
-    places = numbers[numbers >= 0]
+    elements = numbers[numbers >= 0]
     is_bad = np.zeros(tuples.shape, bool)
-    is_sorted = bool(np.all(places[1:] >= places[:-1]))
-    if len(places) < len(numbers):
+    is_sorted = bool(np.all(elements[1:] >= elements[:-1]))
+    if len(elements) < len(numbers):
         resolved = np.stack(convert.resolve_columns(tuples, own_sizes), axis=1)
         is_bad = resolved < 0
         is_sorted = _is_ascending(np.where(is_bad, _as_int64(tuples), resolved))
     out_of_range = int(np.count_nonzero(is_bad))
-    duplicates = len(places) - len(np.unique(places))
+    duplicates = len(elements) - len(np.unique(elements))
     return IndexReport(
         axes=axes,
         sizes=own_sizes,
@@ -167,8 +167,8 @@ def inspect(indices: ArrayLike, shape: int | Sequence[int], *, axis: int | None 
         negative=int(np.count_nonzero(tuples < 0)),
         out_of_range=out_of_range,
         duplicates=duplicates,
-        out_of_range_places=_find_places(array, is_bad),
-        negative_places=_find_places(array, tuples < 0),
+        out_of_range_places=_list_indices(array, is_bad),
+        negative_places=_list_indices(array, tuples < 0),
         duplicate_places=_find_duplicates(array, slots, numbers) if duplicates else IndexPlaces(),
         is_sorted=is_sorted,
         hint=hints.find_hint(tuples, axes[0], sizes, negative=True) if out_of_range else "",
@@ -190,7 +190,7 @@ def _is_ascending(tuples: np.ndarray) -> bool:
     return bool(is_good.all())
 
 
-def _find_places(array: np.ndarray, is_one: np.ndarray) -> IndexPlaces:
+def _list_indices(array: np.ndarray, is_one: np.ndarray) -> IndexPlaces:
     """The first indices that a mask selects."""
     found = np.flatnonzero(is_one)[:_KEPT]
     positions = tuple(_position(n, array.shape) for n in found)
@@ -198,9 +198,9 @@ def _find_places(array: np.ndarray, is_one: np.ndarray) -> IndexPlaces:
 
 
 def _find_duplicates(array: np.ndarray, shape: tuple[int, ...], numbers: np.ndarray) -> IndexPlaces:
-    """The first tuples or single indices that repeat a place.
+    """The first tuples or single indices that repeat an element.
 
-    ``shape`` is the shape of the tuples or indices. ``numbers`` are the places that they name.
+    ``shape`` is the shape of the tuples or indices. ``numbers`` are the elements that they name.
     """
     _, first, group = np.unique(numbers, return_index=True, return_inverse=True)
     earlier = first[group.reshape(-1)]

@@ -123,7 +123,7 @@ class Prepared:
     ----------
     axis : the first axis of data that is indexed
     dims : the sizes of the axes that are indexed
-    rows : int64 array, read-only. The number of the place that each index names, in [0, prod(dims)-1]
+    rows : int64 array, read-only. The number of the row that each index names, in [0, prod(dims)-1]
     """
 
     axis: int
@@ -134,29 +134,29 @@ class Prepared:
 
     @property
     def size(self) -> int:
-        """The number of places that an index can name: ``prod(dims)``."""
+        """The number of rows that an index can name: ``prod(dims)``."""
         return math.prod(self.dims)
 
     @cached_property
     def counts(self) -> np.ndarray:
-        """The number of indices that name each place, in the shape of the indexed axes."""
+        """The number of indices that name each row, in the shape of the indexed axes."""
         return counts_of(self._groups[0]).reshape(self.dims)
 
     @cached_property
     def unique(self) -> bool:
-        """Whether no place is named more than once."""
+        """Whether no row is named more than once."""
         return self._most_updates <= 1
 
     @cached_property
     def is_sorted(self) -> bool:
-        """Whether the places are named in ascending order."""
+        """Whether the rows are named in ascending order."""
         flat = self.rows.reshape(-1)
         before, after = flat[:-1], flat[1:]
         return all(bool((after[part] >= before[part]).all()) for part in pieces(after.size))
 
     @cached_property
     def _groups(self) -> tuple[np.ndarray, np.ndarray]:
-        """The position where the indices of each place begin, and the indices in that order."""
+        """The position where the indices of each row begin, and the indices in that order."""
         try:
             return _core.group(self.rows.reshape(-1), self.size)
         except MemoryError as error:
@@ -164,7 +164,7 @@ class Prepared:
 
     @cached_property
     def _most_updates(self) -> int:
-        """The largest number of indices that name one place."""
+        """The largest number of indices that name one row."""
         return extremes(self.counts.reshape(-1))[1] if self.size else 0
 
     @array_function("data", "out", op="Prepared.gather")
@@ -203,7 +203,7 @@ class Prepared:
         accumulate: str = "step",
         num_threads: int | None = None,
     ) -> np.ndarray:
-        """Copy ``data`` and write ``updates`` to the places that the indices name.
+        """Copy ``data`` and write ``updates`` to the rows that the indices name.
 
         Parameters
         ----------
@@ -234,7 +234,7 @@ class Prepared:
 
     @array_function("updates", op="Prepared.sum")
     def sum(self, updates: ArrayLike, *, accumulate: str = "step", num_threads: int | None = None) -> np.ndarray:
-        """Add up the updates for each place. This is the backward pass of `gather`.
+        """Add up the updates for each row. This is the backward pass of `gather`.
 
         Parameters
         ----------
@@ -270,7 +270,7 @@ class Prepared:
         ddof: int = 0,
         num_threads: int | None = None,
     ) -> tuple[np.ndarray, ...]:
-        """Apply several reductions to the updates for each place.
+        """Apply several reductions to the updates for each row.
 
         Parameters
         ----------
@@ -287,14 +287,14 @@ class Prepared:
             computed in float64.
         ddof : int
             For 'var' and 'std': the sum of squared deviations is divided by the number of updates minus ``ddof``. A
-            place with no more updates than ``ddof`` gets NaN, unless ``ddof`` is 0.
+            row with no more updates than ``ddof`` gets NaN, unless ``ddof`` is 0.
         num_threads : see `gatherscatter.scatter_nd`
 
         Returns
         -------
         tuple of arrays, in the order of the names, shape ``updates.shape[:axis] + dims + ...``
             They have updates' type, except 'count', 'argmin' and 'argmax', which are int64, and 'any' and 'all', which
-            are bool. 'var' and 'std' of integers are float64. 'count' has the shape ``dims``. A place without updates
+            are bool. 'var' and 'std' of integers are float64. 'count' has the shape ``dims``. A row without updates
             gets 1 from 'mul', True from 'all', the number of all updates from 'argmin' and 'argmax', and 0 from the
             others.
 
@@ -412,7 +412,7 @@ class Prepared:
         return call.run(operation)
 
     def _scatter_operation(self, reduction: str, accumulate: str, num_threads: int | None) -> Operation:
-        """The scatter to the places. The indices are in range, so mode "clip" does not check them again."""
+        """The scatter to the rows. The indices are in range, so mode "clip" does not check them again."""
         return Operation(
             _OP, Kernel.SCATTER_UPDATE, self.axis, mode="clip", reduction=reduction, accumulate=accumulate,
             num_threads=num_threads,
@@ -430,21 +430,21 @@ class Prepared:
 
     def _group_pairs(self, column: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         flat = self.rows.reshape(-1)
-        places = np.empty((2, flat.size), np.int64)
+        rows = np.empty((2, flat.size), np.int64)
         for part in pieces(flat.size):
-            np.divmod(flat[part], self.dims[1], out=(places[0, part], places[1, part]))
-        starts, order = _core.group(places[column], self.dims[column])
-        return starts, order, _core.gather(places[1 - column], order)
+            np.divmod(flat[part], self.dims[1], out=(rows[0, part], rows[1, part]))
+        starts, order = _core.group(rows[column], self.dims[column])
+        return starts, order, _core.gather(rows[1 - column], order)
 
     @cached_property
     def _is_balanced(self) -> bool:
-        """Whether each place has few enough updates that threads share the work evenly."""
+        """Whether each row has few enough updates that threads share the work evenly."""
         return self.rows.size > 0 and self._most_updates * 8 <= self.rows.size
 
     def _is_grouped(self, updates: np.ndarray, reduction: str) -> bool:
         """Whether `_combine` supports this reduction, and is faster: one over the first axis of native numbers.
 
-        Groups take longer than a scatter for single elements, and if a place has less than a cache line of updates.
+        Groups take longer than a scatter for single elements, and if a row has less than a cache line of updates.
         """
         if self.axis != 0 or not self.dims or reduction == "none" or not self._is_balanced:
             return False

@@ -145,14 +145,14 @@ def positions_of(op: str, window: np.ndarray | None, batch: int, size: int, leng
         window = np.zeros(batch, np.int64)
     if mode == "circular" and length == 0:
         return np.zeros((batch, 0), np.int64)
-    places, rule = (size, "wrap") if mode == "circular" else (size - length + 1, "raise")
-    start = _core.resolve_indices(window[:, np.newaxis], (places,), rule, False)
+    count, rule = (size, "wrap") if mode == "circular" else (size - length + 1, "raise")
+    start = _core.resolve_indices(window[:, np.newaxis], (count,), rule, False)
     if start is None:
-        bad = np.flatnonzero((window < 0) | (window >= places))
+        bad = np.flatnonzero((window < 0) | (window >= count))
         if bad.size == 0:
             raise make_error("changed_indices", op)
         subject = format_sentence("parts", "window", length=length, size=size)
-        raise_index_error(op, "write_indices", window, bad, subject=subject, axis=None, allowed=(0, places - 1))
+        raise_index_error(op, "write_indices", window, bad, subject=subject, axis=None, allowed=(0, count - 1))
     positions = start[:, np.newaxis] + np.arange(length)
     return positions % size if mode == "circular" else positions
 

@@ -122,7 +122,7 @@ def scatter_update(
 ) -> jax.Array:
     """Write whole slices along ``axis``, as `gatherscatter.scatter_update` does, with the same arguments and errors.
 
-    Of several updates to one place, 'none' stores the last, and only it has a gradient. With 'min' and 'max', equal
+    Of several updates to one target, 'none' stores the last, and only it has a gradient. With 'min' and 'max', equal
     contributions share the gradient equally.
 
     Source: as `gatherscatter.scatter_update`.

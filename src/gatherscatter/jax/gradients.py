@@ -1,7 +1,7 @@
 """``grad``: compute the cotangents of data and updates from the cotangent of the result.
 
 The rules use the differentiable functions themselves, so second derivatives work. Each rule holds for all scatters: a
-scatter reads its places with the matching gather. The gradients of bags add up transposed bags and matches. The
+scatter reads its targets with the matching gather. The gradients of bags add up transposed bags and matches. The
 gradients of products gather and scatter all members.
 """
 
@@ -64,10 +64,10 @@ def _scatter_forward(call: Operation, data: Any, indices: Any, updates: Any) -> 
 
 def _scatter_backward(call: Operation, saved: Any, cotangent: Any) -> tuple[Any, None, Any]:
     indices, values = saved
-    places = _Places(call, indices, cotangent.shape)
-    of_data, of_updates = _RULES[call.reduction](places, cotangent, *values)
+    targets = _Targets(call, indices, cotangent.shape)
+    of_data, of_updates = _RULES[call.reduction](targets, cotangent, *values)
     if call.reduction == "none" or not call.include_self:
-        of_data = places.erase(cotangent)
+        of_data = targets.erase(cotangent)
     return of_data, None, of_updates
 
 
@@ -75,15 +75,15 @@ scatter.defvjp(_scatter_forward, _scatter_backward)
 
 
 @dataclass(frozen=True)
-class _Places:
-    """The places of data that a scatter writes to."""
+class _Targets:
+    """The targets of data that a scatter writes to."""
 
     call: Operation
     indices: Any
     shape: Shape  # of data
 
     def take(self, data: Any) -> Any:
-        """Return the elements at the places of the updates, and zeros for skipped updates."""
+        """Return the elements at the targets of the updates, and zeros for skipped updates."""
         return gather(self.call.make_counterpart(), data.shape, data, self.indices)
 
     def put(self, data: Any, updates: Any, reduction: str) -> Any:
@@ -91,7 +91,7 @@ class _Places:
         return scatter(call, data, self.indices, updates)
 
     def count(self, of_data: Any, of_updates: Any) -> Any:
-        """Count the marked contributions to each place."""
+        """Count the marked contributions to each target."""
         own = of_data if self.call.include_self else jnp.zeros_like(of_data)
         return self.put(own.astype(np.int32), of_updates.astype(np.int32), "add")
 
@@ -121,49 +121,49 @@ class _Places:
         return self.put(jnp.zeros(self.row_shape, bool), jnp.ones(self.row_slots, bool), "none")
 
     def are_kept(self) -> Any:
-        """Whether each update has a place, and is not skipped."""
+        """Whether each update has a target, and is not skipped."""
         return self.take(jnp.ones(self.row_shape, bool))
 
     def is_chosen(self, reduction: str) -> Any:
-        """Whether each update is the last ("none") or the first ("min") of its place."""
+        """Whether each update is the last ("none") or the first ("min") of its target."""
         order = jnp.arange(np.prod(self.row_slots, dtype=np.int64), dtype=np.int32).reshape(self.row_slots)
         beyond = jnp.full(self.row_shape, np.iinfo(np.int32).max, np.int32)
         return self.take(self.put(beyond, order, reduction)) == order
 
 
-def _none(places: _Places, cotangent: Any) -> tuple[Any, Any]:
-    return cotangent, jnp.where(places.is_chosen("none"), places.take(cotangent), 0)
+def _none(targets: _Targets, cotangent: Any) -> tuple[Any, Any]:
+    return cotangent, jnp.where(targets.is_chosen("none"), targets.take(cotangent), 0)
 
 
-def _add(places: _Places, cotangent: Any) -> tuple[Any, Any]:
-    return cotangent, places.take(cotangent)
+def _add(targets: _Targets, cotangent: Any) -> tuple[Any, Any]:
+    return cotangent, targets.take(cotangent)
 
 
-def _sub(places: _Places, cotangent: Any) -> tuple[Any, Any]:
-    taken = places.take(cotangent)
-    if places.call.include_self:
+def _sub(targets: _Targets, cotangent: Any) -> tuple[Any, Any]:
+    taken = targets.take(cotangent)
+    if targets.call.include_self:
         return cotangent, -taken
-    return cotangent, jnp.where(places.is_chosen("min"), taken, -taken)  # the others are subtracted from the first
+    return cotangent, jnp.where(targets.is_chosen("min"), taken, -taken)  # the others are subtracted from the first
 
 
-def _mean(places: _Places, cotangent: Any) -> tuple[Any, Any]:
-    share = cotangent / jnp.maximum(places.count_rows(), 1).astype(cotangent.dtype)
-    return share, places.take(share)
+def _mean(targets: _Targets, cotangent: Any) -> tuple[Any, Any]:
+    share = cotangent / jnp.maximum(targets.count_rows(), 1).astype(cotangent.dtype)
+    return share, targets.take(share)
 
 
-def _extreme(places: _Places, cotangent: Any, data: Any, updates: Any, result: Any) -> tuple[Any, Any]:
+def _extreme(targets: _Targets, cotangent: Any, data: Any, updates: Any, result: Any) -> tuple[Any, Any]:
     """Divide the cotangent among the contributions that are equal to the result. NaN equals NaN."""
-    data_hit, updates_hit = _same(data, result), _same(updates, places.take(result))
-    hits = places.count(data_hit, updates_hit)
+    data_hit, updates_hit = _same(data, result), _same(updates, targets.take(result))
+    hits = targets.count(data_hit, updates_hit)
     share = cotangent / jnp.maximum(hits, 1).astype(cotangent.dtype)
-    return jnp.where(data_hit, share, 0), jnp.where(updates_hit, places.take(share), 0)
+    return jnp.where(data_hit, share, 0), jnp.where(updates_hit, targets.take(share), 0)
 
 
 def _same(a: Any, b: Any) -> Any:
     return (a == b) | ((a != a) & (b != b))
 
 
-def _mul(places: _Places, cotangent: Any, data: Any, updates: Any, result: Any) -> tuple[Any, Any]:
+def _mul(targets: _Targets, cotangent: Any, data: Any, updates: Any, result: Any) -> tuple[Any, Any]:
     """Multiply the cotangent of each contribution by the product of the other contributions.
 
     A nonzero contribution is divided out of the product of all nonzero ones. Zeros are counted and added up: if there
@@ -171,19 +171,19 @@ def _mul(places: _Places, cotangent: Any, data: Any, updates: Any, result: Any) 
     """
     data_zero, updates_zero = data == 0, updates == 0
     # Values that take no part can be infinite or NaN.
-    data_factor = jnp.where(data_zero | ~places.are_written(), 1, data)
-    updates_factor = jnp.where(updates_zero | ~places.are_kept(), 1, updates)
-    product = scatter(places.call, data_factor, places.indices, updates_factor)
-    zeros = places.count(data_zero, updates_zero)
-    zero_data = jnp.where(data_zero, data, 0) if places.call.include_self else jnp.zeros_like(data)
-    zero_sum = places.put(zero_data, jnp.where(updates_zero, updates, 0), "add")
+    data_factor = jnp.where(data_zero | ~targets.are_written(), 1, data)
+    updates_factor = jnp.where(updates_zero | ~targets.are_kept(), 1, updates)
+    product = scatter(targets.call, data_factor, targets.indices, updates_factor)
+    zeros = targets.count(data_zero, updates_zero)
+    zero_data = jnp.where(data_zero, data, 0) if targets.call.include_self else jnp.zeros_like(data)
+    zero_sum = targets.put(zero_data, jnp.where(updates_zero, updates, 0), "add")
     of_data = cotangent * _multiply_others(data, data_factor, product, zeros, zero_sum)
-    taken = (places.take(whole) for whole in (product, zeros, zero_sum))
-    return of_data, places.take(cotangent) * _multiply_others(updates, updates_factor, *taken)
+    taken = (targets.take(whole) for whole in (product, zeros, zero_sum))
+    return of_data, targets.take(cotangent) * _multiply_others(updates, updates_factor, *taken)
 
 
 def _multiply_others(own: Any, factor: Any, product: Any, zeros: Any, zero_sum: Any) -> Any:
-    """Return the product of all contributions to a place, except ``own``."""
+    """Return the product of all contributions to a target, except ``own``."""
     is_zero = own == 0
     other_zeros = zeros - is_zero.astype(zeros.dtype)
     other_zero = zero_sum - jnp.where(is_zero, own, 0)

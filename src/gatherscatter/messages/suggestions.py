@@ -148,13 +148,13 @@ def suggest_calls(name: str) -> str:
         for theirs, ours in [_in_place(line) if in_place and library["package"] == "torch" else line[:2]]
         if letters in map(_letters, _names_of(line))
     ]
-    places = [
-        name_place(f"{library['place']}.{each}")
+    locations = [
+        name_location(f"{library['module']}.{each}")
         for library in libraries
         for each in library.get("names", ())
         if _letters(each) == letters
     ]
-    return "".join([*calls[:2], *places])
+    return "".join([*calls[:2], *locations])
 
 
 def _in_place(line: list[str]) -> tuple[str, str]:
@@ -166,9 +166,9 @@ def _in_place(line: list[str]) -> tuple[str, str]:
     return theirs.replace("(", "_(", 1), in_place
 
 
-def name_place(place: str) -> str:
-    """Return the end of an error about a name that is in another place."""
-    return format_sentence("parts", "other_place", place=place)
+def name_location(location: str) -> str:
+    """Return the end of an error about a name that another module has."""
+    return format_sentence("parts", "other_location", location=location)
 
 
 @lru_cache(maxsize=1)

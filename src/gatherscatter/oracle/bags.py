@@ -19,8 +19,8 @@ def bags(data: np.ndarray, given: dict[str, Any], values: dict[str, Any], how: R
     if indices is not None:
         require(indices.ndim == (2 if offsets is None and ids is None else 1))
     require(offsets is None or offsets.ndim == 1)
-    places = list(np.ndindex(data.shape[:1] if indices is None else indices.shape))
-    require(ids is None or (ids.ndim == 1 and len(ids) == len(places)))
+    positions = list(np.ndindex(data.shape[:1] if indices is None else indices.shape))
+    require(ids is None or (ids.ndim == 1 and len(ids) == len(positions)))
     require(weights is None or (indices is not None and weights.shape == indices.shape and how.reduction != "mean"))
     fallback = -1 if default is None else axis_input(default)
     if number is not None:
@@ -28,11 +28,11 @@ def bags(data: np.ndarray, given: dict[str, Any], values: dict[str, Any], how: R
         require(number >= 0)
     if offsets is not None:
         for b in range(len(offsets)):
-            if not 0 <= int(offsets[b]) <= len(places):
+            if not 0 <= int(offsets[b]) <= len(positions):
                 raise at_position(IndexError(int(offsets[b])), (b,))
         require(all(int(offsets[b]) <= int(offsets[b + 1]) for b in range(len(offsets) - 1)))
-        ends = [*[int(each) for each in offsets[1:]], len(places)]
-        members = [places[int(offsets[b]) : ends[b]] for b in range(len(offsets))]
+        ends = [*[int(each) for each in offsets[1:]], len(positions)]
+        members = [positions[int(offsets[b]) : ends[b]] for b in range(len(offsets))]
     elif ids is not None:
         if number is None:
             number = max(int(each) for each in ids) + 1 if len(ids) else 0
@@ -40,11 +40,11 @@ def bags(data: np.ndarray, given: dict[str, Any], values: dict[str, Any], how: R
             if not 0 <= int(ids[m]) < number:
                 raise at_position(IndexError(int(ids[m])), (m,))
         require(all(int(ids[m]) <= int(ids[m + 1]) for m in range(len(ids) - 1)))
-        members = [[places[m] for m in range(len(ids)) if int(ids[m]) == b] for b in range(number)]
+        members = [[positions[m] for m in range(len(ids)) if int(ids[m]) == b] for b in range(number)]
     else:
         members = [[(b, m) for m in range(indices.shape[1])] for b in range(indices.shape[0])]  # type: ignore[union-attr]
     s = data.shape[0]
-    row_of = {p: p[0] for p in places}
+    row_of = {p: p[0] for p in positions}
     if indices is not None:
         row_of = resolve_all(indices, lambda p: s, "nonnegative")
     if fallback != -1:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-Place = tuple[int, ...]  # the coordinates of an element
+Coordinates = tuple[int, ...]  # the coordinates of an element
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 T15 = ("bool", *INTEGERS, "float16", "float32", "float64", "complex64", "complex128", "string")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gatherscatter.oracle.element_types import Place, zero_of
+from gatherscatter.oracle.element_types import Coordinates, zero_of
 from gatherscatter.oracle.indices import norm_axis, require, resolve_all
 
 
@@ -36,7 +36,7 @@ def gather_elements(data: np.ndarray, indices: np.ndarray, axis: int, rule: str,
     return out
 
 
-def check_box(data: Place, indices: Place, axis: int, equal: bool) -> None:
+def check_box(data: Coordinates, indices: Coordinates, axis: int, equal: bool) -> None:
     """Except at the axis, indices may be shorter than data (ONNX), or must be equal (GatherElements-6)."""
     for d in range(len(data)):
         if d != axis:

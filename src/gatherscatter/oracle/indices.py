@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.oracle.element_types import Place
+from gatherscatter.oracle.element_types import Coordinates
 
 
 def resolve(i: int, s: int, rule: str) -> int | None:
@@ -25,7 +25,7 @@ def resolve(i: int, s: int, rule: str) -> int | None:
     raise IndexError(i)
 
 
-def resolve_all(indices: np.ndarray, size_at: Callable[[Place], int], rule: str) -> dict[Place, Any]:
+def resolve_all(indices: np.ndarray, size_at: Callable[[Coordinates], int], rule: str) -> dict[Coordinates, Any]:
     """Check every index before any element moves, even if nothing would be copied (O19)."""
     positions = {}
     for p in np.ndindex(indices.shape):
@@ -36,7 +36,7 @@ def resolve_all(indices: np.ndarray, size_at: Callable[[Place], int], rule: str)
     return positions
 
 
-def at_position(error: IndexError, p: Place) -> IndexError:
+def at_position(error: IndexError, p: Coordinates) -> IndexError:
     """Add the coordinates of the bad index to the error."""
     error.position = p  # type: ignore[attr-defined]
     return error

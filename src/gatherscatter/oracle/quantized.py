@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.oracle.element_types import Place, element_type
+from gatherscatter.oracle.element_types import Coordinates, element_type
 from gatherscatter.oracle.indices import norm_axis, require, resolve_all
 from gatherscatter.oracle.rationals import round_to_format
 
@@ -63,7 +63,7 @@ def gather_quantized(
             for inner in np.ndindex(codes.shape[axis + 1 :]):
                 if at[i] is None:
                     continue
-                p: Place = (*outer, at[i], *inner)
+                p: Coordinates = (*outer, at[i], *inner)
                 q = tuple(
                     0 if scales.shape[d] == 1 and d != along else p[d] // block if d == along else p[d]
                     for d in range(data.ndim)

@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 
 from gatherscatter.oracle.arithmetic import Reduce, fold
-from gatherscatter.oracle.element_types import Place, as_objects
+from gatherscatter.oracle.element_types import Coordinates, as_objects
 from gatherscatter.oracle.gathers import check_box
 from gatherscatter.oracle.indices import norm_axis, require, resolve_all
 
 
-def scatter(data: np.ndarray, writes: list[tuple[Place, Any]], how: Reduce) -> np.ndarray:
+def scatter(data: np.ndarray, writes: list[tuple[Coordinates, Any]], how: Reduce) -> np.ndarray:
     """Copy data, then apply the writes in order. A slot depends only on its own writes, so it is folded separately."""
     data = as_objects(data)
     out = np.empty(data.shape, data.dtype)
     for p in np.ndindex(data.shape):
         out[p] = data[p]
-    slots: dict[Place, list[Any]] = {}
+    slots: dict[Coordinates, list[Any]] = {}
     for target, update in writes:
         slots.setdefault(target, []).append(update)
     with np.errstate(all="ignore"):

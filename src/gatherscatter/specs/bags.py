@@ -57,8 +57,8 @@ def make_run(
         except OpIndexError:  # errors about indices and bags come first
             run(*(None if n == positions[-1] else each for n, each in enumerate(inputs)))
             raise
-        places = {"data": data, "indices": indices, "offsets": offsets, "segment_ids": segment_ids, "weights": weights}
-        native = {name: None if array is None else convert.native(array) for name, array in places.items()}
+        chosen = {"data": data, "indices": indices, "offsets": offsets, "segment_ids": segment_ids, "weights": weights}
+        native = {name: None if array is None else convert.native(array) for name, array in chosen.items()}
         call = convert.Inputs(native | {"default": default}, None, dtype, {})
         return call.run(_with_segments(operation, read_num_segments(op, given)))
 
@@ -109,9 +109,9 @@ def read_num_segments(op: str, given: Given) -> int | None:
 
 def find_bags(operation: Operation, given: Given, members: tuple[int, ...]) -> FoundBags:
     """Find the bags. Offsets may skip the first members (V26), and segment ids must be sorted (V28)."""
-    places: Given = {name: given.get(name) for name in ("offsets", "segment_ids")}
+    bags: Given = {name: given.get(name) for name in ("offsets", "segment_ids")}
     operation = _with_segments(operation, read_num_segments(operation.op, given))
-    return find_bags_in_memory(operation, members, **places)
+    return find_bags_in_memory(operation, members, **bags)
 
 
 def find_default(op: str, given: Given, data: Any, attributes: dict[str, Any]) -> Any:

@@ -34,7 +34,7 @@ class OwnOperator(OpVersion):
 
     @property
     def source(self) -> str:
-        """The place of its description."""
+        """The address of its description."""
         return "docs/onnx.md, The operators of the domain"
 
 

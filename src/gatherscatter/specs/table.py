@@ -75,7 +75,7 @@ class OpVersion:
 
     @property
     def source(self) -> str:
-        """The place of its specification."""
+        """The address of its specification."""
         text = f"{self.op_type}-{self.version}"
         return {
             "onnx": f"ONNX operator schemas, {self.op_type}, since version {self.version}",

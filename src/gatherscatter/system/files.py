@@ -26,7 +26,7 @@ def replace_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     part = _beside(target)
     try:
         yield part
-        _move_into_place(part, target)
+        _replace_file(part, target)
     except BaseException as error:
         if isinstance(error, OSError) and error.filename == str(part):
             error.filename = str(path)
@@ -44,7 +44,7 @@ def _beside(target: Path) -> Path:
     return target.with_name(f".{secrets.token_hex(8)}{target.suffix}")
 
 
-def _move_into_place(part: Path, target: Path) -> None:
+def _replace_file(part: Path, target: Path) -> None:
     if target.is_dir() and part.is_dir():  # a folder can't be replaced in one step
         old = _beside(target)
         target.rename(old)

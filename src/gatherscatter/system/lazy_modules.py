@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from gatherscatter.messages.suggestions import name_place, suggest_name
+from gatherscatter.messages.suggestions import name_location, suggest_name
 from gatherscatter.system.extras import find_missing, install_command
 
 
@@ -21,12 +21,12 @@ class LazyNames:
 
     Attributes
     ----------
-    places : ``.module`` or ``.module:attribute`` below the package, by name
+    locations : ``.module`` or ``.module:attribute`` below the package, by name
     needs : the modules of other libraries without which a name can't be imported
-    moved : the places of names that are in another distribution now
+    moved : the locations of names that are in another distribution now
     """
 
-    places: Mapping[str, str] = field(default_factory=dict)
+    locations: Mapping[str, str] = field(default_factory=dict)
     needs: Mapping[str, Iterable[str]] = field(default_factory=dict)
     moved: Mapping[str, str] = field(default_factory=dict)
 
@@ -37,7 +37,7 @@ ATTACHED: dict[str, LazyNames] = {}
 
 def attach(
     package: str,
-    places: Mapping[str, str] | None = None,
+    locations: Mapping[str, str] | None = None,
     *,
     needs: Mapping[str, Iterable[str]] | None = None,
     moved: Mapping[str, str] | None = None,
@@ -47,7 +47,7 @@ def attach(
     ``__dir__`` leaves out names that need a library which is not installed. Tools such as `help` read each name that it
     lists, and an ImportError would end them.
     """
-    ATTACHED[package] = LazyNames(places or {}, needs or {}, moved or {})
+    ATTACHED[package] = LazyNames(locations or {}, needs or {}, moved or {})
 
     def load(name: str) -> Any:
         return load_name(package, name)
@@ -70,13 +70,13 @@ def load_name(package: str, name: str) -> Any:
         A library that the module needs is not installed, or the name is in another distribution now.
     """
     lazy = ATTACHED[package]
-    if name in lazy.places:
-        return load_place(lazy.places[name], package)
+    if name in lazy.locations:
+        return load_place(lazy.locations[name], package)
     if name in lazy.moved:
         raise moved_error(f"{package}.{name}", lazy.moved[name])
     text = f"module {package!r} has no attribute {name!r}"
     if not name.startswith("_"):  # tools look up names with underscores
-        text += _find_place(name) or suggest_name(name, public_names(package))
+        text += _find_location(name) or suggest_name(name, public_names(package))
     raise AttributeError(text, name=name)
 
 
@@ -86,27 +86,27 @@ def moved_error(old: str, new: str) -> ImportError:
     return ImportError(f"{old} is now {new}, in the package {distribution}: {install_command(distribution)}", name=old)
 
 
-def _find_place(name: str) -> str:
+def _find_location(name: str) -> str:
     """Return the end of an error about a name that another package of this library has."""
-    for place in ("gatherscatter", "gatherscatter.onnx", "gatherscatter.openvino"):
-        if name in public_names(place):
-            return name_place(f"{place}.{name}")
+    for package in ("gatherscatter", "gatherscatter.onnx", "gatherscatter.openvino"):
+        if name in public_names(package):
+            return name_location(f"{package}.{name}")
     return ""
 
 
 def public_names(package: str) -> list[str]:
     """Return the public names of a package: those of ``__all__``, and its lazy imports."""
     module = sys.modules[package]
-    lazy = ATTACHED[package].places if package in ATTACHED else {}
+    lazy = ATTACHED[package].locations if package in ATTACHED else {}
     return sorted({*getattr(module, "__all__", ()), *lazy, *filter(module.__dict__.__contains__, ("__version__",))})
 
 
-def load_place(place: str, package: str | None = None) -> Any:
+def load_place(location: str, package: str | None = None) -> Any:
     """Import ``module`` or ``module:attribute``.
 
     >>> load_place("math:prod")([2, 3])
     6
     """
-    module, _, attribute = place.partition(":")
+    module, _, attribute = location.partition(":")
     found = import_module(module, package)
     return getattr(found, attribute) if attribute else found

@@ -47,14 +47,14 @@ def take_elements(line: np.ndarray, positions: np.ndarray) -> np.ndarray:
     return taken
 
 
-def place_elements(line: np.ndarray, positions: np.ndarray) -> np.ndarray:
+def put_elements(line: np.ndarray, positions: np.ndarray) -> np.ndarray:
     """Return an array with ``line[i]`` at ``positions[i]``, for positions that are a permutation."""
-    placed = np.empty(len(line), line.dtype)
+    result = np.empty(len(line), line.dtype)
     if _moves(line.dtype):
-        return _core.scatter_update(placed, positions, line, out=placed)
+        return _core.scatter_update(result, positions, line, out=result)
     for part in pieces(len(positions)):
-        placed[positions[part]] = line[part]
-    return placed
+        result[positions[part]] = line[part]
+    return result
 
 
 def _moves(dtype: np.dtype[Any]) -> bool:

@@ -252,10 +252,10 @@ def _compute_gather_gradient(operation: Operation, shape: Sequence[int], indices
         return move(add, zeros, indices, grad)
     # Scatters have no batch dims, so index tuples name them. The axes between them and the indexed axis move behind it.
     axis, batch_dims = axis % len(shape), batch_dims + (indices.ndim if batch_dims < 0 else 0)
-    places = range(axis, axis + indices.ndim - batch_dims), range(batch_dims, indices.ndim)
+    axes = range(axis, axis + indices.ndim - batch_dims), range(batch_dims, indices.ndim)
     tuples = with_batch_columns(indices.unsqueeze(-1), batch_dims)
     add = add._replace(kernel=Kernel.SCATTER_ND, axis=0)
-    rows = move(add, zeros.movedim(axis, batch_dims), tuples, grad.movedim(*map(tuple, places)))
+    rows = move(add, zeros.movedim(axis, batch_dims), tuples, grad.movedim(*map(tuple, axes)))
     return rows.movedim(batch_dims, axis)
 
 
@@ -281,19 +281,19 @@ def make_movement(
 def _find_first_or_last(
     which: str, operation: Operation, data_shape: Sequence[int], indices: Tensor, rank: int
 ) -> Tensor:
-    """Find the updates that are the first ("min") or last ("max") of their place, by scattering their numbers."""
-    places, count = tuple(data_shape), tuple(indices.shape)
+    """Find the updates that are the first ("min") or last ("max") of their target, by scattering their numbers."""
+    dims, count = tuple(data_shape), tuple(indices.shape)
     behind = 0  # trailing axes of updates, along which the result is constant
     if operation.kernel.form == Form.TUPLES:
-        places, count = (*places[: count[-1]], 1), (*count[:-1], 1)  # data must have at least one axis
+        dims, count = (*dims[: count[-1]], 1), (*count[:-1], 1)  # data must have at least one axis
         behind = rank - len(count)
     elif operation.kernel.form == Form.ROWS:
-        axis = operation.axis % len(places)
-        places, operation = (places[axis],), operation._replace(axis=0)
+        axis = operation.axis % len(dims)
+        dims, operation = (dims[axis],), operation._replace(axis=0)
         behind = len(data_shape) - axis - 1
     numbers = torch.arange(1, math.prod(count) + 1, device=indices.device).reshape(count)
     operation = operation._replace(reduction=which, include_self=False, accumulate="step")
-    ends = move(operation, numbers.new_zeros(places), indices, numbers)
+    ends = move(operation, numbers.new_zeros(dims), indices, numbers)
     found = move(operation.make_counterpart(), ends, indices) == numbers
     return found[(..., *(None,) * behind)] if behind >= 0 else found.squeeze(-1)
 

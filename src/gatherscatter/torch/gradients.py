@@ -1,6 +1,6 @@
 """Gradients of the scatters.
 
-Each scatter ``out = put(data, updates)`` has a matching gather that reads the places it writes: ``take(out)`` has the
+Each scatter ``out = put(data, updates)`` has a matching gather that reads the targets: ``take(out)`` has the
 shape of updates. All formulas use only these two functions. Both have gradients, so second derivatives work.
 """
 
@@ -16,11 +16,11 @@ HALVES = (torch.float16, torch.bfloat16)
 
 
 class Movement(NamedTuple):
-    """A scatter to some places, and the gather from the same places."""
+    """A scatter, and the gather from the same elements."""
 
     put: Callable[..., Tensor]  # data, updates, reduction="none", include_self=True
     take: Callable[[Tensor], Tensor]
-    at_end: Callable[[str], Tensor]  # whether updates are the first ("min") or the last ("max") of their place
+    at_end: Callable[[str], Tensor]  # whether updates are the first ("min") or the last ("max") of their target
     updates_shape: Sequence[int]
     include_self: bool
 
@@ -29,7 +29,7 @@ class Movement(NamedTuple):
         return like.new_full((), value).expand(self.updates_shape)
 
     def without_written(self, values: Tensor) -> Tensor:
-        """Return values in the shape of data, with zeros at the places that are written."""
+        """Return values in the shape of data, with zeros at the targets that are written."""
         return self.put(values, self.all(0, values))
 
 
@@ -45,7 +45,7 @@ Gradients = tuple[Tensor, Tensor]  # of data and of updates
 
 
 def differentiate_none(move: Movement, values: GradientInputs | None, grad: Tensor) -> Gradients:
-    """Give the gradient of a place to its last update, or to data where nothing is written."""
+    """Give the gradient of a target to its last update, or to data where nothing is written."""
     return move.without_written(grad), _where(move.at_end("max"), move.take(grad))
 
 

@@ -19,7 +19,7 @@ from gatherscatter.functions.inspect import normalise_axis, sizes_of
 from gatherscatter.operation import Kernel, Operation
 from gatherscatter.torch import bags, functions
 from gatherscatter.torch.device import kernels, tensors
-from gatherscatter.torch.device.runs import PlaceRuns, mark_checked
+from gatherscatter.torch.device.runs import TargetRuns, mark_checked
 
 _OP = "prepare"
 
@@ -68,32 +68,32 @@ class PreparedTensors:
 
     @property
     def rows(self) -> Tensor:
-        """A copy of the numbers of the places that the indices name, in [0, prod(dims)-1]: int64."""
+        """A copy of the numbers of the rows that the indices name, in [0, prod(dims)-1]: int64."""
         return self._numbers.reshape(self._shape).clone()
 
     @property
     def size(self) -> int:
-        """The number of places that an index can name: ``prod(dims)``."""
+        """The number of rows that an index can name: ``prod(dims)``."""
         return math.prod(self.dims)
 
     @property
-    def _runs(self) -> PlaceRuns:
-        return PlaceRuns.of(self._numbers, self.size)
+    def _runs(self) -> TargetRuns:
+        return TargetRuns.of(self._numbers, self.size)
 
     @property
     def order(self) -> Tensor:
-        """The numbers of the indices, sorted by place: int64, shape (N,)."""
+        """The numbers of the indices, sorted by row: int64, shape (N,)."""
         assert self._runs.order is not None
         return self._runs.order
 
     @property
     def starts(self) -> Tensor:
-        """The position in `order` where each place begins, and the end of the last one: int64, shape (size + 1,)."""
+        """The position in `order` where each row begins, and the end of the last one: int64, shape (size + 1,)."""
         return self._runs.starts
 
     @property
     def counts(self) -> Tensor:
-        """The number of indices that name each place, in the shape of the indexed axes."""
+        """The number of indices that name each row, in the shape of the indexed axes."""
         return self.starts.diff().reshape(self.dims)
 
     def gather(self, data: Tensor) -> Tensor:
@@ -102,7 +102,7 @@ class PreparedTensors:
         return self._split(functions.gather(Kernel.GATHER, flat, self._numbers, axis=self.axis), self._shape)
 
     def sum(self, updates: Tensor, *, accumulate: str = "step") -> Tensor:
-        """Add up the updates for each place. This is the backward pass of `gather`."""
+        """Add up the updates for each row. This is the backward pass of `gather`."""
         shape = self._merge("updates", updates, self._shape).shape
         zeros = updates.new_zeros(()).expand(*shape[: self.axis], *self.dims, *shape[self.axis + 1 :])
         return self.scatter(zeros, updates, reduction="add", accumulate=accumulate)
@@ -116,7 +116,7 @@ class PreparedTensors:
         include_self: bool = True,
         accumulate: str = "step",
     ) -> Tensor:
-        """Copy ``data`` and write ``updates`` to the places that the indices name."""
+        """Copy ``data`` and write ``updates`` to the rows that the indices name."""
         flat, new = self._merge("data", data, self.dims), self._merge("updates", updates, self._shape)
         check_effects(_OP, reduction, include_self, accumulate)
         how: dict[str, Any] = {"reduction": reduction, "include_self": include_self, "accumulate": accumulate}
@@ -124,7 +124,7 @@ class PreparedTensors:
         return self._split(made, self.dims)
 
     def reduce(self, updates: Tensor, reductions: str | Sequence[str]) -> tuple[Tensor, ...]:
-        """Apply several reductions to the updates for each place, without gradients."""
+        """Apply several reductions to the updates for each row, without gradients."""
         first = self._merge("updates", updates.detach(), self._shape).movedim(self.axis, 0)
         names = read_names(_OP, (reductions,) if isinstance(reductions, str) else reductions)
         for name in names:

@@ -1,7 +1,7 @@
 """Gather and scatter by the names of dimensions, for xarray.
 
 `gather` returns the same as `xarray.DataArray.isel` and `xarray.DataArray.sel`. In addition it checks indices, and
-accepts lazy indices. `scatter` writes to the places that `gather` reads. Both take DataArrays and Datasets, in memory
+accepts lazy indices. `scatter` writes to the elements that `gather` reads. Both take DataArrays and Datasets, in memory
 or of Dask. They need the ``xarray`` extra.
 """
 
@@ -21,7 +21,7 @@ from gatherscatter.system.lazy_modules import attach
 with require("xarray", text="gatherscatter.xarray needs xarray", install="gatherscatter[xarray]"):
     import xarray as xr
 
-from gatherscatter.xarray.places import NamedPlaces, add_coordinates, check_labels
+from gatherscatter.xarray.elements import NamedElements, add_coordinates, check_labels
 from gatherscatter.xarray.positions import Positions, find_positions, make_lookups, read_indices
 from gatherscatter.xarray.statistics import aggregate_dataset
 
@@ -41,7 +41,7 @@ def gather(
     tolerance: Any = None,
     **indices_by_name: Any,
 ) -> Data:
-    """Take the values of ``data`` at places that are named along some of its dimensions.
+    """Take the values of ``data`` at elements that are named along some of its dimensions.
 
     Without ``method`` the result is identical to ``data.isel(indices)``. With ``method`` it is identical to
     ``data.sel(indices, method)``, but a single text as an exact label of dates is refused. It has the same dimensions
@@ -57,7 +57,7 @@ def gather(
         indexed. Indices without a common dimension are combined in all ways.
     mode : {'raise', 'wrap', 'clip', 'fill'}
         What happens for an index that is out of range; see `gatherscatter.gather_nd`. Coordinates are those of the
-        places that are read. With 'fill', values are 0, and coordinates are missing as after
+        elements that are read. With 'fill', values are 0, and coordinates are missing as after
         `xarray.DataArray.reindex`.
     method : {None, 'exact', 'nearest', 'pad', 'ffill', 'backfill', 'bfill'}, or a mapping from dimensions to these
         None: indices are positions. Otherwise they are labels of coordinates: numbers, times or text. The method then
@@ -112,7 +112,7 @@ def gather(
     positions = find_positions(lookups, dataset, given)
     fill = mode == "fill"
     found = {
-        name: NamedPlaces(op, variable, positions).gather(mode="fill" if fill else "raise")
+        name: NamedElements(op, variable, positions).gather(mode="fill" if fill else "raise")
         for name, variable in _variables(dataset).items()
     }
     return _as_given(add_coordinates(op, found, dataset, positions, fill=fill), data)
@@ -132,7 +132,7 @@ def scatter(
     skipna: bool = False,
     **indices_by_name: Any,
 ) -> Data:
-    """Return a copy of ``data`` with updates at places that are named along some of its dimensions.
+    """Return a copy of ``data`` with updates at elements that are named along some of its dimensions.
 
     Parameters
     ----------
@@ -146,8 +146,8 @@ def scatter(
         What happens for an index that is out of range. With ``method``, only 'raise' and 'drop' are valid.
     skipna : bool, default False
         Whether to skip missing values (NaN, NaT, None). Missing updates are not written and not counted. With a
-        reduction, a missing value of ``data`` is not counted: its place gets the reduction of its updates. A place with
-        only missing updates keeps its value.
+        reduction, a missing value of ``data`` is not counted: its element gets the reduction of its updates. An element
+        with only missing updates keeps its value.
     **indices_by_name : as for `gather`; ``updates`` must then also be a keyword argument
 
     Returns
@@ -221,7 +221,7 @@ def aggregate(
     ----------
     data : DataArray or Dataset, in memory or of Dask
     by : name of a coordinate or variable, DataArray with a name, or a list of these
-        The labels: numbers, text or times along some dimensions of ``data``. Places without a label (NaN, NaT, None)
+        The labels: numbers, text or times along some dimensions of ``data``. Elements without a label (NaN, NaT, None)
         belong to no group. With several, each combination of labels is a group. Lazy labels are computed.
     func : str
         A function of `gatherscatter.aggregate` that has a number for each group: 'sum', 'mean', 'var', 'std', 'min',
@@ -259,8 +259,8 @@ def aggregate(
     (array([5. , 1.5]), ['Apr', 'Mar'])
     """
     dataset = _as_dataset("xarray.aggregate", data)
-    keeps_place = isinstance(data, xr.DataArray)
-    return _as_given(aggregate_dataset(dataset, by, func, skipna, fill_value, keeps_place, options=options), data)
+    keeps_position = isinstance(data, xr.DataArray)
+    return _as_given(aggregate_dataset(dataset, by, func, skipna, fill_value, keeps_position, options=options), data)
 
 
 def _parameters(function: Callable[..., Any]) -> list[str]:
@@ -271,14 +271,14 @@ def _parameters(function: Callable[..., Any]) -> list[str]:
 def _scatter_variable(
     op: str, variable: xr.Variable, positions: Positions, given: Any, skipna: bool, options: dict[str, Any]
 ) -> Any:
-    updates = NamedPlaces(op, variable, positions).read_updates(given)
+    updates = NamedElements(op, variable, positions).read_updates(given)
     missing = updates.isnull() if skipna and _may_be_missing(updates) else None
-    places = NamedPlaces(op, variable, positions, single=() if missing is None else missing.dims)
-    written: Any = places.scatter(updates, missing=missing, **options)
+    elements = NamedElements(op, variable, positions, single=() if missing is None else missing.dims)
+    written: Any = elements.scatter(updates, missing=missing, **options)
     counts_self = options["include_self"] and options["reduction"] != "none"
     if not (skipna and counts_self and _may_be_missing(variable)):
         return written
-    alone = places.scatter(updates, missing=missing, **(options | {"include_self": False}))
+    alone = elements.scatter(updates, missing=missing, **(options | {"include_self": False}))
     return written.where(variable.notnull(), alone)
 
 

@@ -1,4 +1,4 @@
-"""The places of a variable that positions along its dimensions name: read them, and write to them."""
+"""The elements of a variable that positions along its dimensions name: read them, and write to them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import xarray as xr
 from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.adapters import is_lazy
-from gatherscatter.errors import OpKeyValueError, OpValueError, check_places
+from gatherscatter.errors import OpKeyValueError, OpValueError, check_named_elements
 from gatherscatter.xarray.positions import Positions
 
 
-class NamedPlaces:
+class NamedElements:
     """Index tuples over the dimensions of a variable that are indexed.
 
     A dimension that positions share with the variable, and that is not indexed, is indexed by each of its positions in
@@ -52,7 +52,7 @@ class NamedPlaces:
         self._box = {dim: self.sizes[dim] for dim in self.dims if dim not in self._rest}
 
     def gather(self, *, mode: str = "raise") -> xr.Variable:
-        """Return the values at the places."""
+        """Return the values of the elements."""
         if not self._named:
             return self._variable
         self._check_size()
@@ -61,7 +61,7 @@ class NamedPlaces:
         return found.transpose(*self.dims)
 
     def scatter(self, updates: xr.Variable, *, missing: xr.Variable | None = None, **options: Any) -> xr.Variable:
-        """Return a copy of the variable with updates at the places, except for ``missing`` updates."""
+        """Return a copy of the variable with updates in the elements, except for ``missing`` updates."""
         self._check_size()
         slots = {**self._box, **{dim: self.sizes[dim] for dim in self._rest}}
         tuples = self._tuples(missing)
@@ -87,14 +87,14 @@ class NamedPlaces:
         return made
 
     def _check_size(self) -> None:
-        """Check the memory for the places, before a lack of it fails elsewhere. Lazy arrays take none."""
+        """Check the memory for the elements, before a lack of it fails elsewhere. Lazy arrays take none."""
         shape, dtype = tuple(self.sizes[dim] for dim in self.dims), self._variable.dtype
         lazy_tuples = any(one.chunks is not None for one in self._named.values())
         new = 0 if lazy_tuples else math.prod(self._box.values()) * len(self._named) * 8  # index tuples of int64
         if not lazy_tuples and self._variable.chunks is None:
             new += math.prod(shape) * dtype.itemsize
         inputs = self._variable.nbytes + sum(one.nbytes for one in self._named.values())
-        check_places(self._op, shape, dtype, new, inputs, self._unpaired)
+        check_named_elements(self._op, shape, dtype, new, inputs, self._unpaired)
 
     def _known(self) -> str:
         return ", ".join(f"{dim!r}: {self.sizes[dim]}" for dim in self.dims)
@@ -138,7 +138,7 @@ def add_coordinates(
     }
     try:
         selected = coords.drop_vars(own).isel(positions, missing_dims="ignore")
-        found = {name: NamedPlaces(op, variable, positions).gather() for name, variable in own.items()}
+        found = {name: NamedElements(op, variable, positions).gather() for name, variable in own.items()}
         return selected.assign_coords(xr.Coordinates(found, indexes={})).assign(values)
     except (IndexError, ValueError) as error:
         text = f"{op}: coordinates of data and of the indices conflict: {error}"
@@ -146,15 +146,13 @@ def add_coordinates(
 
 
 def _check_chosen_labels(op: str, data: xr.Dataset, positions: Positions, updates: xr.DataArray | xr.Dataset) -> None:
-    """Raise ValueError if updates have labels along an indexed dimension, and these are not those of the places."""
+    """Raise ValueError if updates have labels along an indexed dimension, and these are not those of the elements."""
     for dim, one in positions.items():
         known = one.dims == (dim,) and one.chunks is None and dim in data.indexes and dim in updates.indexes
         if not known or ((one < -data.sizes[dim]) | (one >= data.sizes[dim])).any():
             continue  # indices that are out of range are another error, or dropped
         if not updates.indexes[dim].equals(data.indexes[dim][one.values]):
-            text = (
-                f"{op}: updates have other labels along {dim!r} than the places that are indexed; align them, or drop "
-            )
+            text = f"{op}: updates have other labels along {dim!r} than the indexed elements; align them, or drop "
             raise OpKeyValueError(f"{text}the labels with drop_vars({dim!r})", op=op, input="updates")
 
 

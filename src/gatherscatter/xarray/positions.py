@@ -199,11 +199,11 @@ class _Dimension:
         flat = values.reshape(-1)
         if self.labels is None:
             mode = self.lookup.mode if self.lookup.mode in ("wrap", "clip") and self.size else "skip"
-            places = _core.resolve_indices(native(flat)[:, np.newaxis], (self.size,), mode, True)
-            assert places is not None  # these modes skip bad indices
+            positions = _core.resolve_indices(native(flat)[:, np.newaxis], (self.size,), mode, True)
+            assert positions is not None  # these modes skip bad indices
         else:
-            places = self._find_labels(self.labels, flat)
-        missing = (places < 0).reshape(values.shape)
+            positions = self._find_labels(self.labels, flat)
+        missing = (positions < 0).reshape(values.shape)
         if self.lookup.mode not in ("fill", "drop") and missing.any():
             if self.labels is not None:
                 self._raise_label_error(self.labels, values, missing, start)
@@ -218,7 +218,7 @@ class _Dimension:
                 start=start,
                 chunk=chunk,
             )
-        return np.where(missing, self.size, places.reshape(values.shape))
+        return np.where(missing, self.size, positions.reshape(values.shape))
 
     def _find_labels(self, labels: Any, wanted: np.ndarray) -> np.ndarray:
         """Return the positions of labels, -1 for missing labels."""
@@ -228,8 +228,8 @@ class _Dimension:
         try:
             if not labels.is_unique:
                 raise ValueError("they are not unique")
-            places: np.ndarray = labels.get_indexer(wanted, method, tolerance=self.lookup.tolerance)
-            return places
+            positions: np.ndarray = labels.get_indexer(wanted, method, tolerance=self.lookup.tolerance)
+            return positions
         except (TypeError, ValueError, NotImplementedError, InvalidIndexError) as error:
             text = f"{self.lookup.op}: labels along {self.name!r} can't be looked up: {error}"
             kind = OpTypeError if isinstance(error, TypeError) else OpValueError
@@ -238,16 +238,16 @@ class _Dimension:
     def _raise_label_error(
         self, labels: Any, wanted: np.ndarray, missing: np.ndarray, start: tuple[int, ...] | None
     ) -> NoReturn:
-        places = np.argwhere(missing)[:10]
-        positions = tuple(map(tuple, (places + (start or 0)).tolist()))
-        values = tuple(wanted[tuple(place)] for place in places)
+        found = np.argwhere(missing)[:10]
+        positions = tuple(map(tuple, (found + (start or 0)).tolist()))
+        values = tuple(wanted[tuple(at)] for at in found)
         count = int(missing.sum())
         is_sorted = labels.is_monotonic_increasing or labels.is_monotonic_decreasing
         ends = f"labels: {labels[0]}..{labels[-1]}" if is_sorted else f"{len(labels)} labels, not sorted"
         known = ends if len(labels) else "it has none"
         near = "" if self.lookup.tolerance is None else f" within a tolerance of {self.lookup.tolerance}"
-        place = f"{self.name}{list(positions[0]) or ''}"
-        text = f"{self.lookup.op}: {place} = {values[0]} is not a label of dimension {self.name!r}{near} ({known})"
+        label = f"{self.name}{list(positions[0]) or ''}"
+        text = f"{self.lookup.op}: {label} = {values[0]} is not a label of dimension {self.name!r}{near} ({known})"
         text += f"; {count} of {wanted.size} labels are missing" if count > 1 else ""
         if self.lookup.method == "exact" and is_sorted and len(labels) and labels.dtype.kind in "iufmM":
             text += "; method='nearest' takes the closest label"

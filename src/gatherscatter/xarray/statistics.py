@@ -32,7 +32,7 @@ class Grouping:
     Attributes
     ----------
     dims, sizes : the dimensions of the labels, and their sizes
-    codes : the number of the group of each place, in the order of ``dims``; groups without a label have the last one
+    codes : the number of the group of each position, in the order of ``dims``; groups without a label have the last one
     names : the names of the dimensions of the result
     labels : the labels of the groups along each of them
     """
@@ -88,11 +88,11 @@ def aggregate_dataset(
     func: Any,
     skipna: bool | None,
     fill_value: Any,
-    keeps_place: bool,
+    keeps_position: bool,
     *,
     options: dict[str, Any],
 ) -> xr.Dataset:
-    """A statistic of every variable. ``keeps_place``: the groups are where their dimension was, as in a DataArray."""
+    """A statistic of each variable. ``keeps_position``: the groups are where their dimension was, as in a DataArray."""
     known = [name for name in names.NAMES if name not in (*names.RUNNING, "array", "argmin", "argmax")]
     function = names.find_function(_OP, func, known)
     for option in options:
@@ -102,9 +102,9 @@ def aggregate_dataset(
         flag_fault(_OP, "skipna", skipna)
     groups = Grouping(data, by)
     found = {
-        name: _aggregate_variable(array.variable, groups, function, skipna, fill_value, keeps_place, options=options)
+        name: _aggregate_variable(array.variable, groups, function, skipna, fill_value, keeps_position, options=options)
         for name, array in data.data_vars.items()
-        if keeps_place or _has_statistic(array.dtype, function)
+        if keeps_position or _has_statistic(array.dtype, function)
     }
     coords = {
         name: coord
@@ -112,7 +112,7 @@ def aggregate_dataset(
         if not {*coord.dims} & {*groups.dims} and name not in groups.names
     }
     if groups.dims == groups.names and len(groups.labels[0]) == len(groups.codes):
-        # Each place along the dimension is a group, so its coordinates remain.
+        # Each position along the dimension is a group, so its coordinates remain.
         order = {groups.names[0]: np.argsort(groups.codes)}
         coords |= {
             name: coord.isel(order, missing_dims="ignore")
@@ -141,7 +141,7 @@ def _aggregate_variable(
     function: Function,
     skipna: bool | None,
     fill_value: Any,
-    keeps_place: bool,
+    keeps_position: bool,
     *,
     options: dict[str, Any],
 ) -> xr.Variable:
@@ -176,7 +176,7 @@ def _aggregate_variable(
     made = made[(slice(None),) * axis + (slice(groups.count),)]
     made = made.reshape(*made.shape[:axis], *map(len, groups.labels), *made.shape[axis + 1 :])
     result = xr.Variable((*rest[:axis], *groups.names, *rest[axis:]), made, variable.attrs)
-    if not keeps_place:
+    if not keeps_position:
         return result.transpose(*groups.names, *rest)
     if len(groups.dims) == 1 and len(groups.names) == 1 and groups.dims[0] in variable.dims:
         order = [groups.names[0] if dim in groups.dims else dim for dim in variable.dims]

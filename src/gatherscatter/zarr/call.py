@@ -136,7 +136,7 @@ class StoredCall:
     Attributes
     ----------
     array, grid : the array that is read or changed, and the blocks in which this is done
-    move, route : the places that the indices name, and the blocks in which these are
+    move, route : the elements that the indices name, and the blocks in which these are
     slots : the shape of updates or of the result
     indices, updates : as given; updates are in the element type of the array
     """

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.arrays.convert import element_type, number_elements, number_places
+from gatherscatter.arrays.convert import element_type, number_elements, number_tuples
 from gatherscatter.operation import Kernel
 from gatherscatter.specs.calls import GENERIC_REDUCTIONS
 from gatherscatter.specs.table import OpVersion, gather_axis_name
@@ -212,7 +212,7 @@ class NodeValues:
         columns, sizes = self.columns, self.indexed_sizes
         if columns is None or sizes is None or len(sizes) != columns.shape[1]:
             return None
-        numbers = number_places(columns, sizes)
+        numbers = number_tuples(columns, sizes)
         if numbers is None:
             return None
         if self.row.kernel in ELEMENTWISE:

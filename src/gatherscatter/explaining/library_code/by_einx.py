@@ -45,7 +45,7 @@ def _lines(call: LibraryCall) -> list[str]:
         "import einx",
         *(["import numpy as np"] if call.by_tuple else []),
         *lines,
-        f"indices = indices % {sizes}  # einx makes one number of them; -1 would name a wrong place",
+        f"indices = indices % {sizes}  # einx makes one number of them; -1 would name a wrong element",
     ]
 
 

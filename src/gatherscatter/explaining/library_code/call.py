@@ -219,13 +219,13 @@ class LibraryCall:
         mode = self.rule if self.rule in ("wrap", "clip") else "skip"
         count = math.prod(self.index_shape[:-1] if self.by_tuple else self.index_shape)
         tuples = self._values.reshape(count, self.k)
-        places = _core.resolve_indices(tuples, self.sizes, mode, True)
-        if places is None:
+        targets = _core.resolve_indices(tuples, self.sizes, mode, True)
+        if targets is None:
             return False
         if self.kernel.form == Form.LANES:
-            places = number_elements(places, self.index_shape, self.axis)
-        places = places[places >= 0]
-        return len(np.unique(places)) < len(places)
+            targets = number_elements(targets, self.index_shape, self.axis)
+        targets = targets[targets >= 0]
+        return len(np.unique(targets)) < len(targets)
 
     @property
     def has_nan(self) -> bool:

@@ -90,8 +90,8 @@ def _count_bags(given: dict[str, Any]) -> int:
     ids = given.get("segment_ids")
     if ids is not None:
         return int(ids.max(initial=-1)) + 1
-    places = given.get("offsets")
-    return len(given["indices"] if places is None else places)
+    offsets = given.get("offsets")
+    return len(given["indices"] if offsets is None else offsets)
 
 
 def python_code(call: ReadCall) -> str:

@@ -54,7 +54,7 @@ class _Groups:
         return self.framework.functions.gather(results, self.labels, 0)
 
     def keep(self, values: Any, other: Any) -> Any:
-        """Values, with others in the place of those that are skipped."""
+        """Values, with others instead of those that are skipped."""
         where = self.framework.module.where
         return values if self.valid is None else where(self.valid, values, where(self.valid, values * 0, other))
 
@@ -182,10 +182,10 @@ def _find_positions(groups: _Groups, chosen: Any, last: bool) -> tuple[Any, Any]
 def _end(groups: _Groups, name: str, ddof: int) -> tuple[Any, Any]:
     module = groups.framework.module
     found, missing = _find_positions(groups, groups.valid, name == "last")
-    places = module.where(missing, module.zeros_like(found), found)
+    positions = module.where(missing, module.zeros_like(found), found)
     if not groups.values.shape[0]:
         return module.zeros_like(found, dtype=groups.values.dtype), missing
-    return groups.framework.functions.gather_elements(groups.values, places, 0), missing
+    return groups.framework.functions.gather_elements(groups.values, positions, 0), missing
 
 
 def _position_of_extremum(groups: _Groups, name: str, ddof: int) -> tuple[Any, Any]:

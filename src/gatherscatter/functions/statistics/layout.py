@@ -188,7 +188,7 @@ def read_size(op: str, size: Any) -> int:
 
 
 def _ravel(op: str, labels: np.ndarray, size: Any, order: str) -> tuple[np.ndarray, tuple[int, ...]]:
-    """Labels of shape (k, members), which number the places of a result with k dimensions, as numbers of groups."""
+    """Labels of shape (k, members), which number the elements of a result with k dimensions, as numbers of groups."""
     labels = labels.reshape(len(labels), math.prod(labels.shape[1:]))
     if size is None:
         shape = tuple(_size_of(op, line, None, line) for line in labels)

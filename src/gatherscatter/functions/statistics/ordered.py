@@ -15,7 +15,7 @@ from gatherscatter.functions.gather_reduce import resolve_in_range
 from gatherscatter.functions.statistics.layout import LABELS, LabelLayout
 from gatherscatter.functions.statistics.reductions import Aggregation
 from gatherscatter.messages.sentences import format_sentence
-from gatherscatter.system.pieces import count_before, pieces, place_elements, select, take_elements
+from gatherscatter.system.pieces import count_before, pieces, put_elements, select, take_elements
 
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
@@ -89,7 +89,7 @@ def _sort(call: Aggregation) -> np.ndarray:
     values = grouped.values
     if call.options["reverse"]:
         values = values[_reverse_positions(grouped)]
-    made = place_elements(values, grouped.order)
+    made = put_elements(values, grouped.order)
     return call.results(call.layout.from_line(made, of_members=True), None)
 
 
@@ -100,8 +100,8 @@ def _reverse_positions(grouped: GroupedValues) -> np.ndarray:
     missing = find_missing(values)
     numbers = counts - np.bincount(group, missing, len(counts)).astype(np.int64)
     at = np.arange(len(values))
-    place = at - grouped.starts[:-1][group]
-    return np.where(missing, at, grouped.starts[:-1][group] + numbers[group] - 1 - place)
+    rank = at - grouped.starts[:-1][group]
+    return np.where(missing, at, grouped.starts[:-1][group] + numbers[group] - 1 - rank)
 
 
 def _quantile(call: Aggregation) -> np.ndarray:
@@ -114,11 +114,11 @@ def _quantile(call: Aggregation) -> np.ndarray:
     counts = grouped.counts
     full = counts > 0
     first, last = grouped.starts[:-1][full], grouped.starts[1:][full] - 1
-    place = q * (counts[full] - 1)
+    exact = q * (counts[full] - 1)
     # Halfway between two values, the nearest is the one with the even position.
-    low, high = np.floor(place), np.ceil(place)
+    low, high = np.floor(exact), np.ceil(exact)
     if method == "nearest":
-        low = high = np.round(place)
+        low = high = np.round(exact)
     elif method == "lower":
         high = low
     elif method == "higher":
@@ -128,7 +128,7 @@ def _quantile(call: Aggregation) -> np.ndarray:
     grouped.sort(call.num_threads, ranks)
     dtype = np.dtype(np.complex128 if values.dtype.kind == "c" else np.float64)
     below, above = (grouped.values[first + at.astype(np.int64)].astype(dtype) for at in (low, high))
-    share = np.where(low == high, 0.0, 0.5 if method == "midpoint" else place - low)
+    share = np.where(low == high, 0.0, 0.5 if method == "midpoint" else exact - low)
     with np.errstate(invalid="ignore", over="ignore"):
         between = np.where(share == 0.5, below * 0.5 + above * 0.5, below + (above - below) * share)
         found = np.where((share == 0) | (below == above), below, between)

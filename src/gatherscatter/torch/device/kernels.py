@@ -15,7 +15,7 @@ from gatherscatter.arrays import convert
 from gatherscatter.errors import check_size, index_fault, make_error
 from gatherscatter.operation import Bags, Form, Kernel, Operation
 from gatherscatter.torch.device import tensors
-from gatherscatter.torch.device.runs import PlaceRuns, is_checked
+from gatherscatter.torch.device.runs import TargetRuns, is_checked
 from gatherscatter.torch.gradients import same
 
 
@@ -72,7 +72,7 @@ def _scatter(operation: Operation, data: Tensor, indices: Tensor, updates: Tenso
     rows = own.reshape(math.prod(own.shape[:indexed]), math.prod(own.shape[indexed:]))
     if outside is not None:
         numbers = numbers.masked_fill(outside, len(rows))
-    runs = PlaceRuns.of(numbers.flatten(), len(rows))
+    runs = TargetRuns.of(numbers.flatten(), len(rows))
     how: dict[str, Any] = {"include_self": operation.include_self, "accumulate": operation.accumulate}
     result = runs.write(rows, new.reshape(numbers.numel(), rows.shape[1]), reduction, **how).reshape(own.shape)
     if form == Form.ROWS:
@@ -132,7 +132,7 @@ def gather_reduce(
 def _find_bags(
     data: Tensor, members: torch.Size, offsets: Tensor | None, segment_ids: Tensor | None, indptr: Tensor | None,
     num_segments: int | None,
-) -> tuple[PlaceRuns, Tensor | None]:  # fmt: skip
+) -> tuple[TargetRuns, Tensor | None]:  # fmt: skip
     """Return the members of each bag, and a mask of the integers that are wrong. None: all are right."""
     count = members.numel()
     if segment_ids is not None:
@@ -143,31 +143,31 @@ def _find_bags(
             check_size(
                 "gather_reduce", shape, data.dtype, "segment_ids", segment_ids, "num_segments", input_bytes=given
             )
-        return PlaceRuns.of(ids, size), None if is_checked(ids, size) else (ids < 0) | (ids >= size)
+        return TargetRuns.of(ids, size), None if is_checked(ids, size) else (ids < 0) | (ids >= size)
     if offsets is not None:
         pointers = torch.cat([to_int64(offsets), torch.full((1,), count, device=data.device)])
     elif indptr is not None:
         pointers = to_int64(indptr)
     else:
         pointers = torch.arange(math.prod(members[:-1]) + 1, device=data.device) * members[-1]
-    runs = PlaceRuns.of_starts(pointers[:-1], len(pointers) - 1, count)
+    runs = TargetRuns.of_starts(pointers[:-1], len(pointers) - 1, count)
     if offsets is indptr is None:
         return runs, None
     return runs, torch.cat([pointers[:1] != 0, pointers.diff() < 0, pointers[-1:] != count])
 
 
 def reduce(updates: Tensor, rows: Tensor, size: int, names: Sequence[str]) -> list[Tensor]:
-    """Reduce rows by place, with several reductions at once, as `Prepared.reduce` does."""
+    """Reduce rows by target, with several reductions at once, as `Prepared.reduce` does."""
     tensors.check_inputs("scatter", updates=updates, rows=rows)
     probe = torch.zeros((), dtype=torch.uint8, device=rows.device).expand(size)
-    runs = PlaceRuns.of(find_rows(Operation("scatter", Kernel.GATHER), probe, rows)[0], size)
+    runs = TargetRuns.of(find_rows(Operation("scatter", Kernel.GATHER), probe, rows)[0], size)
     flat, count = tensors.as_rows(updates), len(updates)
 
     def apply(name: str) -> Tensor:
         if name.startswith("arg"):
             numbers = torch.arange(count, device=flat.device).unsqueeze(1)
-            # Each update that is the extremum of its place has its number, the others have ``count``.
-            best = apply(name[3:]).index_select(0, runs.places_of_updates)
+            # Each update that is the extremum of its target has its number, the others have ``count``.
+            best = apply(name[3:]).index_select(0, runs.targets_of_updates)
             return write(count, torch.where(same(flat, best), numbers, count), "min")
         return write(int(name == "mul"), flat, "add" if name == "sum" else name)
 

@@ -1,4 +1,4 @@
-"""Reduce runs: updates that are sorted by their places, so that those of one place are next to each other."""
+"""Reduce runs: updates that are sorted by their targets, so that those of one target are next to each other."""
 
 from __future__ import annotations
 
@@ -29,72 +29,72 @@ def is_checked(rows: Tensor, size: int) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class PlaceRuns:
-    """Updates sorted by place.
+class TargetRuns:
+    """Updates sorted by target.
 
     Attributes
     ----------
-    size : the number of places
-    places : int64 or int32, shape (N,), ascending. The place of each update; ``size`` for an update that is dropped
+    size : the number of targets
+    targets : int64 or int32, shape (N,), ascending. The target of each update; ``size`` for an update that is dropped
     order : the number of each update before it was sorted; None if they were sorted already
     """
 
     size: int
-    places: Tensor
+    targets: Tensor
     order: Tensor | None
 
     @staticmethod
-    def of(places: Tensor, size: int) -> PlaceRuns:
-        """Sort updates by place. Updates of one place keep their order."""
-        kept = getattr(places, _CHECKED) if is_checked(places, size) else {}
+    def of(targets: Tensor, size: int) -> TargetRuns:
+        """Sort updates by target. Updates of one target keep their order."""
+        kept = getattr(targets, _CHECKED) if is_checked(targets, size) else {}
         if (runs := kept.get(size)) is None:
-            keys = places if size >= 2**31 - 1 else places.to(torch.int32)
-            runs = kept[size] = PlaceRuns(size, *torch.sort(keys, stable=True))
+            keys = targets if size >= 2**31 - 1 else targets.to(torch.int32)
+            runs = kept[size] = TargetRuns(size, *torch.sort(keys, stable=True))
         return runs
 
     @staticmethod
-    def of_starts(starts: Tensor, size: int, count: int) -> PlaceRuns:
+    def of_starts(starts: Tensor, size: int, count: int) -> TargetRuns:
         """Return the runs of ``count`` updates that are sorted, from the positions where the runs begin."""
         numbers = torch.arange(count, device=starts.device)
-        return PlaceRuns(size, torch.searchsorted(starts.to(torch.int64), numbers, right=True) - 1, None)
+        return TargetRuns(size, torch.searchsorted(starts.to(torch.int64), numbers, right=True) - 1, None)
 
     @cached_property
     def starts(self) -> Tensor:
-        """The position where the run of each place begins, and the position where the last one ends."""
-        every = torch.arange(self.size + 1, device=self.places.device, dtype=self.places.dtype)
-        return torch.searchsorted(self.places, every)
+        """The position where the run of each target begins, and the position where the last one ends."""
+        every = torch.arange(self.size + 1, device=self.targets.device, dtype=self.targets.dtype)
+        return torch.searchsorted(self.targets, every)
 
     @property
-    def places_of_updates(self) -> Tensor:
-        """The place of each update before sorting, shape (N,)."""
-        return self._restore(self.places)
+    def targets_of_updates(self) -> Tensor:
+        """The target of each update before sorting, shape (N,)."""
+        return self._restore(self.targets)
 
     @cached_property
     def first(self) -> Tensor:
         """Whether a sorted update is the first of its run, shape (N,)."""
-        begins = torch.ones_like(self.places, dtype=torch.bool)
-        begins[1:] = self.places[1:] != self.places[:-1]
+        begins = torch.ones_like(self.targets, dtype=torch.bool)
+        begins[1:] = self.targets[1:] != self.targets[:-1]
         return begins
 
     @property
     def is_sparse(self) -> bool:
-        """Whether there are fewer updates than places. Then only the rows that they change are computed."""
-        return len(self.places) < self.size
+        """Whether there are fewer updates than targets. Then only the rows that they change are computed."""
+        return len(self.targets) < self.size
 
     @property
     def count(self) -> int:
         """The number T of rows that are computed."""
-        return min(self.size, len(self.places))
+        return min(self.size, len(self.targets))
 
     @cached_property
-    def targets(self) -> Tensor:
-        """The row that each sorted update changes, shape (N,): the number of its run, or its place."""
-        return self.first.cumsum(0) - 1 if self.is_sparse else self.places.long()
+    def changed_rows(self) -> Tensor:
+        """The row that each sorted update changes, shape (N,): the number of its run, or its target."""
+        return self.first.cumsum(0) - 1 if self.is_sparse else self.targets.long()
 
     @cached_property
     def ends(self) -> tuple[Tensor, Tensor]:
         """The last update of each row, and the number of its updates, shapes (T,) and (T, 1)."""
-        starts = torch.searchsorted(self.targets, torch.arange(self.count + 1, device=self.places.device))
+        starts = torch.searchsorted(self.changed_rows, torch.arange(self.count + 1, device=self.targets.device))
         return (starts[1:] - 1).clamp(min=0), starts.diff().unsqueeze(-1)
 
     def write(
@@ -106,7 +106,7 @@ class PlaceRuns:
             return data.clone(memory_format=torch.contiguous_format)
         (ends, counts), own = self.ends, data
         if self.is_sparse:
-            rows = self.places.new_full((self.count,), self.size).index_put_((self.targets,), self.places)
+            rows = self.targets.new_full((self.count,), self.size).index_put_((self.changed_rows,), self.targets)
             own = data.index_select(0, rows.clamp(max=self.size - 1))
         if reduction == "none":
             new = updates.index_select(0, ends if self.order is None else self.order.index_select(0, ends))
@@ -133,7 +133,7 @@ class PlaceRuns:
         elif reduction == "mul":
             total = start * self.multiply(values) if include_self else self.multiply(values)
         else:
-            if reduction == "sub":  # without data, the first update takes its place
+            if reduction == "sub":  # without data, the first update replaces it
                 values = (
                     -values if include_self else torch.where(self._restore(self.first).unsqueeze(1), values, -values)
                 )
@@ -151,17 +151,17 @@ class PlaceRuns:
     def _pieces(self) -> tuple[Tensor, Tensor]:
         """The piece of each update before sorting, and the row of each piece.
 
-        Runs are cut into pieces, whose sums are then added up: a GPU adds the values of one place one after the other,
-        which would take long for a place with most of the values. The number of pieces has a bound that does not depend
-        on values, so nothing waits for the device.
+        Runs are cut into pieces, whose sums are then added up: a GPU adds the values of one target one after the other,
+        which would take long for a target with most of the values. The number of pieces has a bound that does not
+        depend on values, so nothing waits for the device.
         """
-        count = len(self.places)
+        count = len(self.targets)
         length = math.isqrt(count - 1) + 1
-        begins = self.first | (torch.arange(count, device=self.places.device) % length == 0)
+        begins = self.first | (torch.arange(count, device=self.targets.device) % length == 0)
         pieces = begins.cumsum(0) - 1
         every = torch.arange(min(count, self.size + 1 + length), device=pieces.device)
         starts = torch.searchsorted(pieces, every)
-        rows = self.targets.index_select(0, starts.clamp(max=count - 1))
+        rows = self.changed_rows.index_select(0, starts.clamp(max=count - 1))
         # Pieces without values do not change a sum. They are distributed, so that no row has many of them.
         return self._restore(pieces), torch.where(starts < count, rows, every % (self.count + 1))
 
@@ -172,7 +172,7 @@ class PlaceRuns:
         """
         limits = torch.iinfo(keys.dtype)
         found = keys.new_full((self.count + 1, keys.shape[1]), limits.max if reduction == "min" else limits.min)
-        rows = self._restore(self.targets).unsqueeze(1).expand_as(keys)
+        rows = self._restore(self.changed_rows).unsqueeze(1).expand_as(keys)
         return found.scatter_reduce_(0, rows, keys, f"a{reduction}")[:-1]
 
     def multiply(self, values: Tensor) -> Tensor:
@@ -183,7 +183,7 @@ class PlaceRuns:
         """
         total, step = values if self.order is None else values.index_select(0, self.order), 1
         while step < len(total):
-            is_same = (self.places[step:] == self.places[:-step]).unsqueeze(1)
+            is_same = (self.targets[step:] == self.targets[:-step]).unsqueeze(1)
             later = total[step:]
             total = torch.cat([total[:step], torch.where(is_same, total[:-step] * later, later)])
             step *= 2
@@ -206,11 +206,11 @@ class PlaceRuns:
         return mean.view(own.dtype) if own.dtype == torch.uint64 else mean.to(own.dtype)
 
 
-def _add_rows(size: int, places: Tensor, rows: Tensor) -> Tensor:
-    """Add up rows by place. Negative zero is the sum of nothing: it changes no other number."""
+def _add_rows(size: int, targets: Tensor, rows: Tensor) -> Tensor:
+    """Add up rows by target. Negative zero is the sum of nothing: it changes no other number."""
     sums = rows.new_full((size, rows.shape[1]), -0.0 if rows.is_floating_point() or rows.is_complex() else 0)
     # By PyTorch's documentation, `index_add_` is deterministic on the CPU, and `index_put_` on CUDA.
-    return sums.index_add_(0, places, rows) if rows.is_cpu else sums.index_put_((places,), rows, accumulate=True)
+    return sums.index_add_(0, targets, rows) if rows.is_cpu else sums.index_put_((targets,), rows, accumulate=True)
 
 
 def _split(values: Tensor) -> tuple[Tensor, Tensor]:

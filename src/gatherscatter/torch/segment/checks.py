@@ -33,7 +33,7 @@ def check_integers(op: str, name: str, tensor: Tensor) -> None:
 def check_first_dims(op: str, name: str, tensor: Tensor, src: Tensor, count: int) -> None:
     """Raise ValueError unless the first ``count`` dimensions of a tensor are those of ``src``, or 1."""
     if any(size not in (1, wanted) for size, wanted in zip(tensor.shape[:count], src.shape[:count], strict=True)):
-        text = f"{op}: {name} must have the first {count} dimensions of src, or 1 in their place"
+        text = f"{op}: {name} must have the first {count} dimensions of src, or 1 instead of them"
         raise OpValueError(f"{text} {_list_shapes(name, tensor, src)}", op=op, input=name)
 
 
@@ -127,7 +127,7 @@ def check_out(op: str, out: Tensor, shape: Sequence[int], dtype: torch.dtype) ->
 
 
 def raise_bad_index(op: str, index: Tensor, size: int, dim: int, sized: str) -> NoReturn:
-    """Raise the error for values of ``index`` that are out of range. ``size`` and ``sized`` are those of `Places`.
+    """Raise the error for values of ``index`` that are out of range. ``size`` and ``sized`` are those of `Targets`.
 
     Under vmap, positions are those in the whole batch.
     """

@@ -8,8 +8,8 @@ from torch import Tensor
 from gatherscatter.errors import OpTypeError
 from gatherscatter.torch.functions import check_memory, check_tensors
 from gatherscatter.torch.gradients import HALVES
-from gatherscatter.torch.segment.places import Places
 from gatherscatter.torch.segment.scatters import copy_to_out
+from gatherscatter.torch.segment.targets import Targets
 
 
 def scatter_std(
@@ -30,10 +30,10 @@ def scatter_std(
         raise OpTypeError(f"{op}: src must be real numbers, not {src.dtype}", op=op, input="src")
     check_memory(op, src=src)
     reals = src if src.is_floating_point() else src.to(torch.get_default_dtype())
-    places, values = Places.of(op, reals, index, dim, out, dim_size), _widen_halves(reals)
-    off = values - places.take(places.put(values, "mean"))
-    counts = places.counts(values)
-    squares = places.put(off * off, "add") / (counts - 1 if unbiased else counts).clamp(min=1)
+    targets, values = Targets.of(op, reals, index, dim, out, dim_size), _widen_halves(reals)
+    off = values - targets.take(targets.put(values, "mean"))
+    counts = targets.counts(values)
+    squares = targets.put(off * off, "add") / (counts - 1 if unbiased else counts).clamp(min=1)
     same = squares == 0
     result = squares.masked_fill(same, 1).sqrt().masked_fill(same, 0)
     return copy_to_out(out, result.to(reals.dtype))
@@ -41,18 +41,18 @@ def scatter_std(
 
 def scatter_softmax(src: Tensor, index: Tensor, dim: int = -1, dim_size: int | None = None) -> Tensor:
     """Return the softmax over the values that have the same index, in the shape of ``src``."""
-    places, values = _prepare_floats("scatter_softmax", src, index, dim, None, dim_size)
-    powers = (values - places.take(_top(places, values))).exp()
-    return (powers / places.take(places.put(powers, "add"))).to(src.dtype)
+    targets, values = _prepare_floats("scatter_softmax", src, index, dim, None, dim_size)
+    powers = (values - targets.take(_top(targets, values))).exp()
+    return (powers / targets.take(targets.put(powers, "add"))).to(src.dtype)
 
 
 def scatter_log_softmax(
     src: Tensor, index: Tensor, dim: int = -1, eps: float = 1e-12, dim_size: int | None = None
 ) -> Tensor:
     """Return the logarithm of `scatter_softmax`. ``eps`` is added to the sum of the exponentials."""
-    places, values = _prepare_floats("scatter_log_softmax", src, index, dim, None, dim_size)
-    off = values - places.take(_top(places, values))
-    return (off - places.take((places.put(off.exp(), "add") + eps).log())).to(src.dtype)
+    targets, values = _prepare_floats("scatter_log_softmax", src, index, dim, None, dim_size)
+    off = values - targets.take(_top(targets, values))
+    return (off - targets.take((targets.put(off.exp(), "add") + eps).log())).to(src.dtype)
 
 
 def scatter_logsumexp(
@@ -65,18 +65,18 @@ def scatter_logsumexp(
 ) -> Tensor:
     """Return ``log(sum(exp(src)))`` of the values that have the same index, including the values in ``out``.
 
-    A place without values keeps the value in ``out``, or is 0 without ``out``.
+    A target without values keeps the value in ``out``, or is 0 without ``out``.
     """
-    places, values = _prepare_floats("scatter_logsumexp", src, index, dim, out, dim_size)
-    top, start, empty = _top(places, values), None, values.new_zeros(())
+    targets, values = _prepare_floats("scatter_logsumexp", src, index, dim, out, dim_size)
+    top, start, empty = _top(targets, values), None, values.new_zeros(())
     if out is not None:
         empty = _widen_halves(out.clone())
         top = torch.maximum(top, empty.detach().nan_to_num(neginf=torch.finfo(values.dtype).min))
         start = (empty - top).exp()
-    powers = places.put((values - places.take(top)).exp(), "add", start)
+    powers = targets.put((values - targets.take(top)).exp(), "add", start)
     nothing = powers == 0  # all values are minus infinity
     found = ((powers.masked_fill(nothing, 1) + eps).log() + top).masked_fill(nothing, -torch.inf)
-    return copy_to_out(out, torch.where(places.counts(values) > 0, found, empty).to(src.dtype))
+    return copy_to_out(out, torch.where(targets.counts(values) > 0, found, empty).to(src.dtype))
 
 
 def _widen_halves(values: Tensor) -> Tensor:
@@ -85,15 +85,15 @@ def _widen_halves(values: Tensor) -> Tensor:
 
 def _prepare_floats(
     op: str, src: Tensor, index: Tensor, dim: int, out: Tensor | None, size: int | None
-) -> tuple[Places, Tensor]:
+) -> tuple[Targets, Tensor]:
     check_tensors(op, out, src=src, index=index)
     if not src.is_floating_point():
         raise OpTypeError(f"{op}: src must be floats, not {src.dtype}", op=op, input="src")
     check_memory(op, src=src)
-    return Places.of(op, src, index, dim, out, size), _widen_halves(src)
+    return Targets.of(op, src, index, dim, out, size), _widen_halves(src)
 
 
-def _top(places: Places, values: Tensor) -> Tensor:
-    """Return the largest value of each place, or 0 for infinities. It keeps exponentials in range, and is constant."""
+def _top(targets: Targets, values: Tensor) -> Tensor:
+    """Return the largest value of each target, or 0 for infinities. It keeps exponentials in range, and is constant."""
     with torch.no_grad():
-        return places.put(values, "max").nan_to_num(posinf=0, neginf=0)
+        return targets.put(values, "max").nan_to_num(posinf=0, neginf=0)

@@ -1,4 +1,4 @@
-"""The operator that reduces rows by place, with several reductions in one pass, and its gradients."""
+"""The operator that reduces rows by target, with several reductions in one pass, and its gradients."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _shapes(updates: Tensor, rows: Tensor, size: int, names: list[str]) -> list[
 
 
 def _reduce_batch(info: Any, in_dims: Any, updates: Tensor, rows: Tensor, size: int, names: list[str]) -> Any:
-    """Make one call in which each entry of the batch has separate places."""
+    """Make one call in which each entry of the batch has separate targets."""
     batch, count = info.batch_size, rows.shape[-1 if in_dims[1] is None else 1 - in_dims[1]]
     updates = updates.expand(batch, *updates.shape) if in_dims[0] is None else updates.movedim(in_dims[0], 0)
     rows = rows.expand(batch, count) if in_dims[1] is None else rows.movedim(in_dims[1], 0)

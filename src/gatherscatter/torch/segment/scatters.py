@@ -13,9 +13,9 @@ from torch import Tensor
 from gatherscatter.errors import OpValueError, make_choice_error
 from gatherscatter.torch.functions import check_memory, is_differentiated
 from gatherscatter.torch.gradients import HALVES, divide_by_counts
-from gatherscatter.torch.segment.places import Places
 from gatherscatter.torch.segment.reduce import check_names
 from gatherscatter.torch.segment.reduce import reduce as reduce_rows
+from gatherscatter.torch.segment.targets import Targets
 
 Pair = tuple[Tensor, Tensor]
 
@@ -34,7 +34,7 @@ def scatter(
     ----------
     src : tensor of rank r >= 1
     index : tensor of integers
-        The place of each value along ``dim``. Either it has one dimension and the length ``src.shape[dim]``, or it has
+        The target of each value along ``dim``. Either it has one dimension and the length ``src.shape[dim]``, or it has
         the first dimensions of ``src`` and is repeated along the others. Negative indices count from the end.
     dim : int in [-r, r-1]
     out : tensor of the type of ``src``, optional
@@ -48,7 +48,7 @@ def scatter(
     Returns
     -------
     tensor with the shape of ``src``, except along ``dim``
-        A place without values is 0 (1 for 'mul').
+        A target without values is 0 (1 for 'mul').
 
     Raises
     ------
@@ -68,39 +68,39 @@ def scatter(
     """
     if isinstance(reduce, str) or not isinstance(reduce, Sequence):
         reduction = find_reduction("scatter", reduce)
-        return reduction(Places.of("scatter", src, index, dim, out, dim_size), src, out)
+        return reduction(Targets.of("scatter", src, index, dim, out, dim_size), src, out)
     if out is not None:
         raise OpValueError("scatter: out is allowed only with a single reduction", op="scatter", input="out")
     check_names(reduce)
-    return reduce_several(Places.of("scatter", src, index, dim, None, dim_size), src, tuple(reduce))
+    return reduce_several(Targets.of("scatter", src, index, dim, None, dim_size), src, tuple(reduce))
 
 
 def scatter_sum(
     src: Tensor, index: Tensor, dim: int = -1, out: Tensor | None = None, dim_size: int | None = None
 ) -> Tensor:
     """Return the sums, including the values in ``out``. Sums of 16-bit floats are rounded once."""
-    return add(Places.of("scatter_sum", src, index, dim, out, dim_size), src, out)
+    return add(Targets.of("scatter_sum", src, index, dim, out, dim_size), src, out)
 
 
 def scatter_add(
     src: Tensor, index: Tensor, dim: int = -1, out: Tensor | None = None, dim_size: int | None = None
 ) -> Tensor:
     """Return the sums: another name of `scatter_sum`."""
-    return add(Places.of("scatter_add", src, index, dim, out, dim_size), src, out)
+    return add(Targets.of("scatter_add", src, index, dim, out, dim_size), src, out)
 
 
 def scatter_mul(
     src: Tensor, index: Tensor, dim: int = -1, out: Tensor | None = None, dim_size: int | None = None
 ) -> Tensor:
     """Return the products, including the values in ``out``."""
-    return multiply(Places.of("scatter_mul", src, index, dim, out, dim_size), src, out)
+    return multiply(Targets.of("scatter_mul", src, index, dim, out, dim_size), src, out)
 
 
 def scatter_mean(
     src: Tensor, index: Tensor, dim: int = -1, out: Tensor | None = None, dim_size: int | None = None
 ) -> Tensor:
     """Return the means, rounded down for integers. The values in ``out`` are added to the sums before the division."""
-    return average(Places.of("scatter_mean", src, index, dim, out, dim_size), src, out)
+    return average(Targets.of("scatter_mean", src, index, dim, out, dim_size), src, out)
 
 
 def scatter_min(
@@ -108,7 +108,7 @@ def scatter_min(
 ) -> Pair:
     """Return the minimum of the values with the same index, and its position in ``src`` along ``dim``.
 
-    The other arguments, the shape of the result and the errors are those of `scatter`. If a place gets no value, or if
+    The other arguments, the shape of the result and the errors are those of `scatter`. If a target gets no value, or if
     no value is less than the one in ``out``, the position is ``src.shape[dim]``.
 
     >>> import torch
@@ -116,7 +116,7 @@ def scatter_min(
     >>> scatter_min(torch.tensor([3.0, 1.0, 2.0]), torch.tensor([0, 0, 2]))
     (tensor([1., 0., 2.]), tensor([1, 3, 2]))
     """
-    return find_minima(Places.of("scatter_min", src, index, dim, out, dim_size), src, out)
+    return find_minima(Targets.of("scatter_min", src, index, dim, out, dim_size), src, out)
 
 
 def scatter_max(
@@ -124,7 +124,7 @@ def scatter_max(
 ) -> Pair:
     """Return the maximum of the values with the same index, and its position in ``src`` along ``dim``.
 
-    The other arguments, the shape of the result and the errors are those of `scatter`. If a place gets no value, or if
+    The other arguments, the shape of the result and the errors are those of `scatter`. If a target gets no value, or if
     no value is greater than the one in ``out``, the position is ``src.shape[dim]``.
 
     >>> import torch
@@ -132,42 +132,42 @@ def scatter_max(
     >>> scatter_max(torch.tensor([3.0, 1.0, 2.0]), torch.tensor([0, 0, 2]))
     (tensor([3., 0., 2.]), tensor([0, 3, 2]))
     """
-    return find_maxima(Places.of("scatter_max", src, index, dim, out, dim_size), src, out)
+    return find_maxima(Targets.of("scatter_max", src, index, dim, out, dim_size), src, out)
 
 
-# ------------------------------------------------------------------------------------ reductions of values by place
+# ------------------------------------------------------------------------------------ reductions of values by target
 
 
-def add(places: Places, src: Tensor, out: Tensor | None) -> Tensor:
+def add(targets: Targets, src: Tensor, out: Tensor | None) -> Tensor:
     """Return the sums, including the values in ``out``."""
-    return copy_to_out(out, places.put(src, "add", out))
+    return copy_to_out(out, targets.put(src, "add", out))
 
 
-def multiply(places: Places, src: Tensor, out: Tensor | None) -> Tensor:
+def multiply(targets: Targets, src: Tensor, out: Tensor | None) -> Tensor:
     """Return the products, including the values in ``out``."""
-    start = src.new_ones(()).expand(places.shape(src)) if out is None else _save_out_values(src, out)
-    return copy_to_out(out, places.put(src, "mul", start))
+    start = src.new_ones(()).expand(targets.shape(src)) if out is None else _save_out_values(src, out)
+    return copy_to_out(out, targets.put(src, "mul", start))
 
 
-def average(places: Places, src: Tensor, out: Tensor | None) -> Tensor:
+def average(targets: Targets, src: Tensor, out: Tensor | None) -> Tensor:
     """Return the means. With ``out``, its values are added to the sums before the division."""
     if out is None:
-        return places.put(src, "mean")
-    counts = places.counts(src).clamp(min=1)
-    total = places.put(src, "add", out)
+        return targets.put(src, "mean")
+    counts = targets.counts(src).clamp(min=1)
+    total = targets.put(src, "add", out)
     return copy_to_out(
         out, divide_by_counts(total, counts) if src.is_floating_point() else total.div(counts, rounding_mode="floor")
     )
 
 
-def find_minima(places: Places, src: Tensor, out: Tensor | None) -> Pair:
+def find_minima(targets: Targets, src: Tensor, out: Tensor | None) -> Pair:
     """Return the minima, including the values in ``out``, and their positions."""
-    return _find_extrema("min", torch.le, places, src, out)
+    return _find_extrema("min", torch.le, targets, src, out)
 
 
-def find_maxima(places: Places, src: Tensor, out: Tensor | None) -> Pair:
+def find_maxima(targets: Targets, src: Tensor, out: Tensor | None) -> Pair:
     """Return the maxima, including the values in ``out``, and their positions."""
-    return _find_extrema("max", torch.ge, places, src, out)
+    return _find_extrema("max", torch.ge, targets, src, out)
 
 
 def find_reduction(op: str, name: Any) -> Callable[..., Tensor]:
@@ -195,56 +195,56 @@ def _save_out_values(src: Tensor, out: Tensor) -> Tensor:
     return out.clone() if is_differentiated(src, out) else out
 
 
-# Rows of at least this many elements are grouped by place and reduced in one pass. For shorter rows, grouping takes
+# Rows of at least this many elements are grouped by target and reduced in one pass. For shorter rows, grouping takes
 # longer than several passes.
 _WIDE = 8
 
 
-def reduce_several(places: Places, src: Tensor, names: tuple[str, ...]) -> tuple[Tensor, ...]:
+def reduce_several(targets: Targets, src: Tensor, names: tuple[str, ...]) -> tuple[Tensor, ...]:
     """Return the results of several reductions."""
-    check_memory(places.op, src=src)
-    width = math.prod((*src.shape[: places.dim], *src.shape[places.dim + 1 :]))
+    check_memory(targets.op, src=src)
+    width = math.prod((*src.shape[: targets.dim], *src.shape[targets.dim + 1 :]))
     apart = src.dtype in HALVES or not src.is_floating_point()  # their sums or means differ from those of one pass
-    if not places.is_line or width < _WIDE or (apart and not {"sum", "mean"}.isdisjoint(names)):
-        return _reduce_one_by_one(places, src, names)
-    rows = src.movedim(places.dim, 0).flatten(1)
-    results = places.call(reduce_rows, rows, places.index, places.size, names)
-    shape = (places.size, *src.shape[: places.dim], *src.shape[places.dim + 1 :])
+    if not targets.is_line or width < _WIDE or (apart and not {"sum", "mean"}.isdisjoint(names)):
+        return _reduce_one_by_one(targets, src, names)
+    rows = src.movedim(targets.dim, 0).flatten(1)
+    results = targets.call(reduce_rows, rows, targets.index, targets.size, names)
+    shape = (targets.size, *src.shape[: targets.dim], *src.shape[targets.dim + 1 :])
     return tuple(
-        result if name == "count" else result.reshape(shape).movedim(0, places.dim).contiguous()
+        result if name == "count" else result.reshape(shape).movedim(0, targets.dim).contiguous()
         for name, result in zip(names, results, strict=True)
     )
 
 
-def _reduce_one_by_one(places: Places, src: Tensor, names: tuple[str, ...]) -> tuple[Tensor, ...]:
+def _reduce_one_by_one(targets: Targets, src: Tensor, names: tuple[str, ...]) -> tuple[Tensor, ...]:
     results: dict[str, Tensor] = {}
     for name in names:
         if name in results:  # a minimum or maximum is computed with its position
             continue
         if name == "count":
-            counts = places.counts(src)
-            results[name] = counts.flatten() if places.is_line else counts
+            counts = targets.counts(src)
+            results[name] = counts.flatten() if targets.is_line else counts
         elif name in ("sum", "mean"):
-            results[name] = places.put(src, "add" if name == "sum" else name)
+            results[name] = targets.put(src, "add" if name == "sum" else name)
         else:
             which = name.removeprefix("arg")
-            results[which], results[f"arg{which}"] = places.extremum(src, which)
+            results[which], results[f"arg{which}"] = targets.extremum(src, which)
     return tuple(results[name] for name in names)
 
 
 def _find_extrema(
-    which: str, keeps: Callable[[Tensor, Tensor], Tensor], places: Places, src: Tensor, out: Tensor | None
+    which: str, keeps: Callable[[Tensor, Tensor], Tensor], targets: Targets, src: Tensor, out: Tensor | None
 ) -> Pair:
-    values, members = reduce_several(places, src, (which, f"arg{which}"))
+    values, members = reduce_several(targets, src, (which, f"arg{which}"))
     if out is None:
         return values, members
-    none = src.shape[places.dim]
+    none = src.shape[targets.dim]
     kept = (members == none) | keeps(out, values) | out.isnan()
     return out.copy_(torch.where(kept, out, values)), members.masked_fill(kept, none)
 
 
-def _find_extreme_values(which: str, places: Places, src: Tensor, out: Tensor | None) -> Tensor:
+def _find_extreme_values(which: str, targets: Targets, src: Tensor, out: Tensor | None) -> Tensor:
     """Return minima or maxima. Their positions are only needed for gradients."""
     if is_differentiated(src, *(() if out is None else (out,))):
-        return (find_minima if which == "min" else find_maxima)(places, src, out)[0]
-    return copy_to_out(out, places.put(src, which, out))
+        return (find_minima if which == "min" else find_maxima)(targets, src, out)[0]
+    return copy_to_out(out, targets.put(src, which, out))

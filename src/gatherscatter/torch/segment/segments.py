@@ -19,7 +19,6 @@ from gatherscatter.torch.segment.checks import (
     check_rank,
     check_result,
 )
-from gatherscatter.torch.segment.places import Places
 from gatherscatter.torch.segment.scatters import (
     Pair,
     add,
@@ -29,6 +28,7 @@ from gatherscatter.torch.segment.scatters import (
     find_minima,
     find_reduction,
 )
+from gatherscatter.torch.segment.targets import Targets
 
 
 def segment_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None, reduce: str = "sum") -> Tensor:
@@ -166,8 +166,8 @@ def _gather(op: str, src: Tensor, index: Tensor, out: Tensor | None) -> Tensor:
     if out is not None:
         check_out(op, out, (*src.shape[:dim], index.shape[dim], *src.shape[dim + 1 :]), src.dtype)
     size = src.shape[dim]
-    places = Places(op, index, index.expand(*src.shape[:dim], -1), dim, size, "src")
-    result = places.call(functions.gather, Kernel.GATHER, src, places.index, axis=dim, batch_dims=dim)
+    targets = Targets(op, index, index.expand(*src.shape[:dim], -1), dim, size, "src")
+    result = targets.call(functions.gather, Kernel.GATHER, src, targets.index, axis=dim, batch_dims=dim)
     return copy_to_out(out, result)
 
 
@@ -229,9 +229,9 @@ def _check_ends(op: str, indptr: Tensor, count: int) -> None:
 
 
 def _find_first_wrong(indptr: Tensor, wrong: Tensor) -> tuple[str, int]:
-    """Return the place of the first wrong pointer, and its value."""
-    place = tuple(wrong.nonzero()[0].tolist())
-    return f"indptr[{', '.join(map(str, place))}]", int(indptr[place])
+    """Return the target of the first wrong pointer, and its value."""
+    position = tuple(wrong.nonzero()[0].tolist())
+    return f"indptr[{', '.join(map(str, position))}]", int(indptr[position])
 
 
 def _segment_csr(op: str, src: Tensor, indptr: Tensor, out: Tensor | None, reduce: Callable[..., Any]) -> Any:
@@ -241,8 +241,8 @@ def _segment_csr(op: str, src: Tensor, indptr: Tensor, out: Tensor | None, reduc
         check_out(op, out, (*src.shape[:dim], size, *src.shape[dim + 1 :]), src.dtype)
     _check_values(op, indptr, src.shape[dim])
     index = _segments(indptr, src.shape[dim])
-    # The last place is for values in no segment.
-    result = reduce(Places.of(op, src, index, dim, None, size + 1), src, None)
+    # The last target is for values in no segment.
+    result = reduce(Targets.of(op, src, index, dim, None, size + 1), src, None)
     if isinstance(result, tuple):
         values, members = (each.narrow(dim, 0, size).contiguous() for each in result)
         return copy_to_out(out, values), members
@@ -254,4 +254,4 @@ def _segment_coo(
 ) -> Any:
     functions.check_tensors(op, out, src=src, index=index)
     check_rank(op, "index", index, src)
-    return reduce(Places.of(op, src, index, index.ndim - 1, out, dim_size, takes_dim=False), src, out)
+    return reduce(Targets.of(op, src, index, index.ndim - 1, out, dim_size, takes_dim=False), src, out)

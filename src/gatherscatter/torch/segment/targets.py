@@ -1,4 +1,4 @@
-"""The places that the elements of a tensor go to along one dimension, for all forms of index of torch_scatter."""
+"""The targets that the elements of a tensor go to along one dimension, for all forms of index of torch_scatter."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST_STORED_ZEROS = 1 << 14
 
 
 @dataclass(frozen=True)
-class Places:
+class Targets:
     """An index along ``dim``: one-dimensional and the same for all lanes, or in the shape of the values.
 
     Attributes
@@ -38,7 +38,7 @@ class Places:
     given : the index of the caller
     index : the index in the form that kernels take
     dim : the dimension of the index
-    size : the number of places
+    size : the number of targets
     sized : the argument that has this size along ``dim``: "dim_size", "out" or "src"
     """
 
@@ -52,10 +52,10 @@ class Places:
     @staticmethod
     def of(
         op: str, src: Tensor, index: Tensor, dim: int, out: Tensor | None, size: int | None, *, takes_dim: bool = True
-    ) -> Places:
+    ) -> Targets:
         """Broadcast the index as torch_scatter does. Its first axis is axis ``dim`` if it has one axis, else axis 0.
 
-        The number of places is the size of ``out`` along ``dim``, or ``size``, or the largest index plus one. All
+        The number of targets is the size of ``out`` along ``dim``, or ``size``, or the largest index plus one. All
         arguments are checked, except the values of ``index``.
         """
         check_tensors(op, out, src=src, index=index)
@@ -72,9 +72,9 @@ class Places:
         sized = "dim_size" if out is None else "out"
         if index.ndim == 1:
             line = index.expand(src.shape[dim]) if index.shape[0] == 1 else index
-            return Places(op, index, line, dim, size, sized)
+            return Targets(op, index, line, dim, size, sized)
         whole = index.reshape(*index.shape, *(1,) * (src.ndim - index.ndim)).expand(src.shape)
-        return Places(op, index, whole, dim, size, sized)
+        return Targets(op, index, whole, dim, size, sized)
 
     @property
     def is_line(self) -> bool:
@@ -85,7 +85,7 @@ class Places:
         return torch.Size((*values.shape[: self.dim], self.size, *values.shape[self.dim + 1 :]))
 
     def put(self, values: Tensor, reduction: str, start: Tensor | None = None) -> Tensor:
-        """Reduce values by place, including the values in ``start``. Without it, places without values are 0."""
+        """Reduce values by target, including the values in ``start``. Without it, targets without values are 0."""
         scatter = Kernel.SCATTER_UPDATE if self.is_line else Kernel.SCATTER_ELEMENTS
         data = self._zeros(values) if start is None else start
         include_self = start is not None or reduction == "add"
@@ -111,12 +111,12 @@ class Places:
         raise reword(fault, self.op, _NAMES)
 
     def take(self, values: Tensor) -> Tensor:
-        """Return the value at the place of each element."""
+        """Return the value at the target of each element."""
         gather = Kernel.GATHER if self.is_line else Kernel.GATHER_ELEMENTS
         return self.call(functions.gather, gather, values, self.index, axis=self.dim)  # type: ignore[no-any-return]
 
     def counts(self, values: Tensor) -> Tensor:
-        """Return the number of values of each place, in a shape that broadcasts to the result."""
+        """Return the number of values of each target, in a shape that broadcasts to the result."""
         if not self.is_line:
             return self.put(torch.ones_like(values, dtype=torch.int64), "add")
         ones = torch.ones_like(self.index, dtype=torch.int64)
@@ -127,9 +127,9 @@ class Places:
         return counted.reshape(self.size, *(1,) * (values.ndim - 1 - self.dim))  # type: ignore[no-any-return]
 
     def extremum(self, values: Tensor, which: str) -> tuple[Tensor, Tensor]:
-        """Return the "min" or "max" of each place, and the position along ``dim`` of the first value equal to it.
+        """Return the "min" or "max" of each target, and the position along ``dim`` of the first value equal to it.
 
-        The position is ``values.shape[dim]`` for a place without values.
+        The position is ``values.shape[dim]`` for a target without values.
         """
         count = values.shape[self.dim]
         with torch.no_grad():
