@@ -1,4 +1,4 @@
-// out[p] = data[p with the index at p in place of its axis coordinate]
+// out[p] = data[p with the index at p instead of its axis coordinate]
 #include <atomic>
 
 #include "kernels.hpp"

@@ -1,4 +1,4 @@
-// out[t] = f(out[t], updates[p]), where t is p with the index at p in place of its axis coordinate; p in row-major
+// out[t] = f(out[t], updates[p]), where t is p with the index at p instead of its axis coordinate; p in row-major
 // order
 #include <atomic>
 

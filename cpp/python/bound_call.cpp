@@ -59,7 +59,7 @@ Ref find(PyObject* dict, PyObject* key) {
 
 bool is_array_or_none(PyObject* input) { return input == Py_None || PyArray_CheckExact(input); }
 
-// Returns the inputs, with arrays in place of numbers and lists of numbers. Without an exception, no reference means
+// Returns the inputs, with arrays instead of numbers and lists of numbers. Without an exception, no reference means
 // that an input is something else.
 Ref with_arrays(PyObject* inputs) {
     if (!PyTuple_Check(inputs)) return Ref();

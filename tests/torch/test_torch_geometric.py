@@ -1,4 +1,4 @@
-"""PyTorch Geometric with gatherscatter.torch.segment in place of torch_scatter, against PyTorch."""
+"""PyTorch Geometric with gatherscatter.torch.segment instead of torch_scatter, against PyTorch."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ class Link(NamedTuple):
 
 
 class Folder(NamedTuple):
-    """A folder in place of a file."""
+    """A folder instead of a file."""
 
 
 Files = dict[str, bytes | Link | Folder]  # the first one is the model

@@ -1,7 +1,7 @@
 // The report. Its index is read at the start, the details of an op version when one of its cases is opened.
 
 const report = readData("report");
-const ALL = ""; // in place of an op version: all of them
+const ALL = ""; // instead of an op version: all of them
 const DEPARTURES = new Set(["danger", "wrong", "lax"]); // the tones of verdicts that the specification does not allow
 
 const runtimes = new Map(report.runtimes.map((runtime) => [runtime.name, runtime]));

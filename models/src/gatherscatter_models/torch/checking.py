@@ -188,7 +188,7 @@ def _make_session(proto: onnx.ModelProto) -> Any:
 
 
 def _exchange_floats(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """Return the model with float32 in place of inputs and outputs of bfloat16."""
+    """Return the model with float32 instead of inputs and outputs of bfloat16."""
     proto = copy.deepcopy(proto)
     before: list[onnx.NodeProto] = []
     after: list[onnx.NodeProto] = []
