@@ -65,11 +65,11 @@ LARGE_TYPES = ("float32", "float16", "bfloat16", "int8", "uint64", "bool", "comp
 @pytest.mark.parametrize("element", LARGE_TYPES)
 def test_larger_scatters(element, sizes):
     """Check all reductions with and without data, with many duplicates in each call."""
-    places, count, width = sizes
+    size, count, width = sizes
     noise = np.random.default_rng(count)
-    data = fill_from_bytes(element, (places, width), noise.bytes(places * width))
+    data = fill_from_bytes(element, (size, width), noise.bytes(size * width))
     updates = fill_from_bytes(element, (count, width), noise.bytes(count * width))
-    indices = noise.integers(-places, places, (count, 1))
+    indices = noise.integers(-size, size, (count, 1))
     for n, reduction in enumerate(oracle.REDUCTIONS):
         if oracle.is_reducible(reduction, element) and not (element == "complex64" and reduction == "mean"):
             included = reduction == "none" or bool(n % 2) == (element in LARGE_TYPES[::2])
@@ -77,8 +77,10 @@ def test_larger_scatters(element, sizes):
             expected = oracle.array_call("scatter_nd", data, indices, updates, **keywords)
             zero_sign = reduction not in ("min", "max")
             oracle.assert_same(gs.scatter_nd(data, indices, updates, **keywords), expected, data, zero_sign)
-            place = data.copy()
-            oracle.assert_same(gs.scatter_nd(place, indices, updates, **keywords, out=place), expected, data, zero_sign)
+            written = data.copy()
+            oracle.assert_same(
+                gs.scatter_nd(written, indices, updates, **keywords, out=written), expected, data, zero_sign
+            )
             flat = data[:, 0].copy(), indices[:, 0], updates[:, 0].copy()
             narrow = gs.scatter_elements(*flat, **keywords)
             oracle.assert_same(narrow, expected[:, 0], data, zero_sign)
@@ -87,10 +89,10 @@ def test_larger_scatters(element, sizes):
 @pytest.mark.parametrize("sizes", LARGE, ids=str)
 @pytest.mark.parametrize("element", ["uint8", "float16", "float32", "int64", "complex128"])
 def test_larger_gathers(element, sizes):
-    places, count, width = sizes
+    size, count, width = sizes
     noise = np.random.default_rng(count)
-    data = fill_from_bytes(element, (places, width), noise.bytes(places * width))
-    indices = noise.integers(-places, places, count)
+    data = fill_from_bytes(element, (size, width), noise.bytes(size * width))
+    indices = noise.integers(-size, size, count)
     rows = gs.gather(data, indices, 0)
     assert rows.tobytes() == b"".join(data[n].tobytes() for n in indices.tolist())
     assert gs.gather_nd(data, indices[:, None]).tobytes() == rows.tobytes()
@@ -686,7 +688,7 @@ def test_fixed_width_text_widens():
     assert gs.scatter_nd(data, [[0]], data[1:]).dtype == data.dtype
     joined = gs.scatter_nd(data, [[0], [0], [0]], np.array(["ef", "gh", "ij"]), reduction="add")
     assert joined.tolist() == ["abefghij", "cd"]
-    with pytest.raises(ERRORS):  # text in place cannot be widened, so nothing is written
+    with pytest.raises(ERRORS):  # text in written cannot be widened, so nothing is written
         gs.scatter_nd(data, [[0]], long, out=data)
     with pytest.raises(ERRORS):
         gs.scatter_nd(data, [[0]], data[1:], reduction="add", out=data)

@@ -134,8 +134,8 @@ def arrays(draw: Any, dtype: np.dtype[Any], count: int) -> np.ndarray:
     if items is None:
         return draw(numbers(dtype, count))
     made = np.empty(count, dtype)
-    for place, item in enumerate(draw(st.lists(items, min_size=count, max_size=count))):
-        made[place] = item
+    for n, item in enumerate(draw(st.lists(items, min_size=count, max_size=count))):
+        made[n] = item
     return made
 
 
@@ -311,16 +311,16 @@ def is_float(number: int, name: str) -> bool:
     return digits <= FLOATS[name][0] and magnitude <= greatest(name)
 
 
-def has_a_place(given: Any, source: np.dtype[Any], target: np.dtype[Any]) -> bool:
+def is_valid(given: Any, source: np.dtype[Any], target: np.dtype[Any]) -> bool:
     """Check that a type can represent an element exactly or rounded."""
     if source == target:
         return True
     if source.names is not None and target.names is not None:
         return all(
-            has_a_place(x, source[n].base, target[n].base) for n in source.names for x in elements(given[n], source[n])
+            is_valid(x, source[n].base, target[n].base) for n in source.names for x in elements(given[n], source[n])
         )
     if source.kind in "Mm":
-        return time_has_a_place(given, source, target)
+        return is_valid_time(given, source, target)
     if target.kind in "UST":
         if not isinstance(given, bytes if target.kind == "S" else str):
             return hasattr(target, "na_object") and (source.kind == "T" or given is target.na_object)
@@ -345,7 +345,7 @@ def has_a_place(given: Any, source: np.dtype[Any], target: np.dtype[Any]) -> boo
     return True
 
 
-def time_has_a_place(given: Any, source: np.dtype[Any], target: np.dtype[Any]) -> bool:
+def is_valid_time(given: Any, source: np.dtype[Any], target: np.dtype[Any]) -> bool:
     if np.isnat(given):
         return True
     if target.kind == "O":
@@ -447,7 +447,7 @@ def test_a_value_stays_what_it_is_or_the_call_is_an_error(way: Callable[..., np.
         if go_together(source, target) and not (source.kind == "O" and isinstance(found, OpTypeError)):
             assert isinstance(found, OpValueError) or holds_times(source), found
             wide = np.dtype((target.type, 9)) if texts else target
-            assert not all(has_a_place(x, source, wide) for x in given) or isinstance(found, OpTypeError), found
+            assert not all(is_valid(x, source, wide) for x in given) or isinstance(found, OpTypeError), found
         return
     assert go_together(source, target)
     for one, other in zip(given, found, strict=True):

@@ -68,10 +68,10 @@ def test_every_pair_of_types_follows_the_rule(source: str, target: str) -> None:
     many = np.resize(np.array(fitting, values.dtype), 1000)  # several blocks, and a part of one
     made, _ = casts.convert_checked(many, dtype)
     assert bits(_core.cast(many, dtype)) == bits(made)
-    for place in (0, 511, 999):  # one value that does not fit
+    for at in (0, 511, 999):  # one value that does not fit
         for value in {value.item() for value in values if value not in fitting and value == value}:
             some = many.copy()
-            some[place] = value
+            some[at] = value
             assert _core.cast(some, dtype) is None
 
 

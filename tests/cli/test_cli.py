@@ -142,10 +142,10 @@ def test_mistakes_with_inspect_give_one_line(line: str, part: str, arrays: Path)
     assert part in fail("inspect", *line.split())
 
 
-@pytest.mark.parametrize("place", ["before", "after"])
-def test_traceback_on_request(place: str, arrays: Path) -> None:
+@pytest.mark.parametrize("position", ["before", "after"])
+def test_traceback_on_request(position: str, arrays: Path) -> None:
     line = shlex.split("apply onnx.ScatterND-18 data.npy far.npy updates.npy")
-    result = call("--traceback", *line) if place == "before" else call(*line, "--traceback")
+    result = call("--traceback", *line) if position == "before" else call(*line, "--traceback")
     assert result.exit_code == 2
     assert "Traceback (most recent call last)" in result.stderr
 

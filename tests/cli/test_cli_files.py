@@ -442,8 +442,8 @@ def test_a_fix_that_fails_at_the_end_leaves_the_old_file(tmp_path: Path, monkeyp
     monkeypatch.setattr(fixes, "compare_on", lambda *args: 1 / 0)
     (tmp_path / "old.onnx").write_text("old")
     made = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["": 18]>
-        put (float[4] data, float[3] updates) => (float[4] out) <int64[3, 1] places = {3, 0, -1}>
-        { out = ScatterND (data, places, updates) }""")
+        put (float[4] data, float[3] updates) => (float[4] out) <int64[3, 1] rows = {3, 0, -1}>
+        { out = ScatterND (data, rows, updates) }""")
     with pytest.raises(ZeroDivisionError):
         fix(made, tmp_path / "old.onnx")
     assert contents(tmp_path) == {str(tmp_path / "old.onnx"): b"old"}

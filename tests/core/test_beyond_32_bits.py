@@ -9,7 +9,7 @@ import gatherscatter as gs
 
 MANY = 2**31 + 4099
 FAR = [0, 2**31 - 1, 2**31, MANY - 1, -1, -MANY, 2**31 + 5]
-PLACES = [i % MANY for i in FAR]
+ROWS = [i % MANY for i in FAR]
 VALUES = np.arange(1, len(FAR) + 1, dtype=np.uint8)
 
 
@@ -20,14 +20,14 @@ def virtual(*shape: int) -> np.ndarray:
 @pytest.mark.parametrize("threads", [1, 3])
 def test_elements_of_one_dim(threads: int) -> None:
     data = virtual(MANY)
-    for i, value in zip(PLACES, VALUES, strict=True):
+    for i, value in zip(ROWS, VALUES, strict=True):
         data[i] = value
-    want = data[PLACES]
+    want = data[ROWS]
     assert gs.gather(data, FAR, num_threads=threads).tolist() == want.tolist()
     assert gs.gather_elements(data, FAR, num_threads=threads).tolist() == want.tolist()
     assert gs.gather_nd(data, np.array(FAR)[:, np.newaxis], num_threads=threads).tolist() == want.tolist()
     assert gs.gather(data.reshape(1, -1), FAR, axis=1, num_threads=threads).tolist() == [want.tolist()]
-    assert gs.gather(data[::-1], FAR, num_threads=threads).tolist() == data[::-1][PLACES].tolist()
+    assert gs.gather(data[::-1], FAR, num_threads=threads).tolist() == data[::-1][ROWS].tolist()
 
 
 @pytest.mark.parametrize("function", ["scatter_update", "scatter_elements", "scatter_nd"])
@@ -37,7 +37,7 @@ def test_scatters_in_place(function: str, reduction: str) -> None:
     indices = np.array(FAR)[:, np.newaxis] if function == "scatter_nd" else FAR
     assert getattr(gs, function)(data, indices, VALUES, reduction=reduction, out=data) is data
     want: dict[int, int] = {}
-    for i, value in zip(PLACES, VALUES.tolist(), strict=True):
+    for i, value in zip(ROWS, VALUES.tolist(), strict=True):
         want[i] = want.get(i, 0) + value if reduction == "add" else value  # they are in ascending order
     assert {i: int(data[i]) for i in want} == want
     assert not data[[1, 2**31 - 2, 2**31 + 1, MANY - 2]].any()

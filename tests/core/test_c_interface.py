@@ -579,9 +579,9 @@ def large_calls() -> list[tuple[str, tuple[np.ndarray | None, ...], dict[str, An
     ]
 
 
-@pytest.mark.parametrize("place", range(7))
-def test_large_calls_are_those_of_python(place: int) -> None:
-    kernel, arrays, options = large_calls()[place]
+@pytest.mark.parametrize("number", range(7))
+def test_large_calls_are_those_of_python(number: int) -> None:
+    kernel, arrays, options = large_calls()[number]
     if len(arrays) == 6:  # with init
         data, rows, _, ids, _, init = arrays
         expected = gs.scatter_update(init, ids, gs.gather(data, rows), reduction="add")
@@ -592,9 +592,9 @@ def test_large_calls_are_those_of_python(place: int) -> None:
     check_same(c.call(kernel, *arrays, **options), expected)
 
 
-@pytest.mark.parametrize("place", range(7))
-def test_the_threads_of_a_host_give_the_same_bits(place: int, pool: ThreadPoolExecutor) -> None:
-    kernel, arrays, options = large_calls()[place]
+@pytest.mark.parametrize("number", range(7))
+def test_the_threads_of_a_host_give_the_same_bits(number: int, pool: ThreadPoolExecutor) -> None:
+    kernel, arrays, options = large_calls()[number]
     alone = c.call(kernel, *arrays, **options, threads=c.limit_threads(1))
     check_same(c.call(kernel, *arrays, **options, threads=c.limit_threads(7)), alone)
     calls: list[int] = []
@@ -629,8 +629,8 @@ def flush_subnormals() -> None:
     """Make this thread flush subnormal numbers to zero, as hosts do for speed."""
     library, environment = ctypes.CDLL(None), (ctypes.c_uint32 * 16)()
     assert library.fegetenv(environment) == 0
-    place, bits = FLUSH_BITS[platform.machine()]
-    environment[place] |= bits
+    number, bits = FLUSH_BITS[platform.machine()]
+    environment[number] |= bits
     assert library.fesetenv(environment) == 0
 
 

@@ -176,13 +176,13 @@ def test_lanes_of_one_axis_keep_their_order_on_all_threads(threads: int) -> None
 @pytest.mark.parametrize("function", ["gather", "gather_elements", "gather_nd"])
 def test_a_bad_index_anywhere_among_many_is_found(function: str, threads: int) -> None:
     rows = np.zeros(3001, np.int64)
-    for place in (0, 255, 256, 1500, 2999, 3000):
+    for target in (0, 255, 256, 1500, 2999, 3000):
         bad = rows.copy()
-        bad[place] = 4
+        bad[target] = 4
         data = np.zeros((4, 3)) if function != "gather_elements" else np.zeros(4)
         with pytest.raises(OpIndexError) as raised:
             getattr(gs, function)(data, bad[:, np.newaxis] if function == "gather_nd" else bad, num_threads=threads)
-        assert raised.value.positions[0][0] == place
+        assert raised.value.positions[0][0] == target
 
 
 # ---------------------------------------------------------------------------------------------------------- elements
@@ -267,26 +267,26 @@ def test_means_of_runs(dtype: str, include_self: bool) -> None:
 
 
 @pytest.mark.parametrize("include_self", [True, False])
-@pytest.mark.parametrize("places", [200, 40_000, 3_000_000])
+@pytest.mark.parametrize("targets", [200, 40_000, 3_000_000])
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
-def test_means_of_single_elements(dtype: str, places: int, include_self: bool) -> None:
-    rng = np.random.default_rng(places)
-    rows = rng.integers(-places, places + places // 8, 60_000)  # the largest ones are out of range
-    data, updates = (rng.standard_normal(n).astype(dtype) for n in (places, len(rows)))
+def test_means_of_single_elements(dtype: str, targets: int, include_self: bool) -> None:
+    rng = np.random.default_rng(targets)
+    rows = rng.integers(-targets, targets + targets // 8, 60_000)  # the largest ones are out of range
+    data, updates = (rng.standard_normal(n).astype(dtype) for n in (targets, len(rows)))
     for values in (data, updates):
         values[rng.random(len(values)) < 0.02] = -0.0
         values[rng.random(len(values)) < 0.001] = np.inf
         values[rng.random(len(values)) < 0.001] = np.nan
     signalling = {"f4": 0x7F800001, "f8": 0x7FF0000000000001}[dtype]
     data[-5:] = np.full(5, signalling, f"u{dtype[1]}").view(dtype)
-    known = (rows < places - 5) & ~((rows < 0) & (rows >= -5))  # nothing is added to the last places
-    rows[~known] = places + 1
+    known = (rows < targets - 5) & ~((rows < 0) & (rows >= -5))  # nothing is added to the last targets
+    rows[~known] = targets + 1
     sums = data.copy() if include_self else np.full_like(data, -0.0)
     with np.errstate(all="ignore"):
         np.add.at(sums, rows[known], updates[known])
-        counts = np.bincount(rows[known] % places, minlength=places)
+        counts = np.bincount(rows[known] % targets, minlength=targets)
         expected = np.where(counts > 0, sums / (counts + include_self).astype(dtype), data)
-    for indices in (rows, rows.astype(np.int32), np.where(known, rows % places, rows)):
+    for indices in (rows, rows.astype(np.int32), np.where(known, rows % targets, rows)):
         for mode, kept in (("drop", slice(None)), ("raise", known)):
             for threads in (1, 2):
                 got = gs.scatter_update(
@@ -367,8 +367,8 @@ def test_an_exact_sum_of_halves_is_rounded_once(parts: list[float]) -> None:
 
 @pytest.mark.parametrize("divisor", [3, 5, 7, 11])
 def test_an_exact_mean_of_doubles_is_rounded_once_however_close_to_a_tie(divisor: int) -> None:
-    for place in range(4):
-        middle = 1 + (2 * place + 1) * Fraction(2) ** -53  # between two doubles
+    for target in range(4):
+        middle = 1 + (2 * target + 1) * Fraction(2) ** -53  # between two doubles
         for beyond in (-1, 0, 1):
             whole = divisor * middle
             high = float(whole)
@@ -380,7 +380,7 @@ def test_an_exact_mean_of_doubles_is_rounded_once_however_close_to_a_tie(divisor
                 assert total(np.float64, signed, "mean", "exact") == exact_sum(signed, "float64", divisor)
 
 
-def test_long_sums_look_at_all_places() -> None:
+def test_long_sums_look_at_all_targets() -> None:
     around = [1e300, -1e300, 1e-300, -1e-300]  # requires a long sum, and cancels
     for dtype, top in ((np.float64, 2.0**54), (np.float32, 2.0**25)):
         name = np.dtype(dtype).name

@@ -11,23 +11,23 @@ INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 COUNT = 60_000
 
 
-def arguments(dtype: str, places: int, width: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def arguments(dtype: str, targets: int, width: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(5)
     limits = np.iinfo(dtype)
-    values = rng.integers(limits.min, limits.max, (places + COUNT) * width, dtype, endpoint=True)
+    values = rng.integers(limits.min, limits.max, (targets + COUNT) * width, dtype, endpoint=True)
     shape = (-1, width) if width > 1 else (-1,)
     return (
-        values[: places * width].reshape(shape),
-        rng.integers(-places, places, COUNT),
-        values[places * width :].reshape(shape),
+        values[: targets * width].reshape(shape),
+        rng.integers(-targets, targets, COUNT),
+        values[targets * width :].reshape(shape),
     )
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
 @pytest.mark.parametrize("reduction", ["add", "sub", "mul", "min", "max"])
-@pytest.mark.parametrize(("places", "width"), [(1, 1), (50, 1), (700, 3)])
-def test_the_bits_are_those_of_one_thread(dtype: str, reduction: str, places: int, width: int) -> None:
-    data, indices, updates = arguments(dtype, places, width)
+@pytest.mark.parametrize(("targets", "width"), [(1, 1), (50, 1), (700, 3)])
+def test_the_bits_are_those_of_one_thread(dtype: str, reduction: str, targets: int, width: int) -> None:
+    data, indices, updates = arguments(dtype, targets, width)
     options = {"reduction": reduction}
     plan = gs.plan("scatter_update", data, indices, updates, num_threads=3, **options)
     assert (plan.split, plan.threads) == ("updates", 3)

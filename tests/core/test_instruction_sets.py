@@ -46,13 +46,13 @@ for dtype, threads in itertools.product(types, (1, 2)):
     n, m = 1003, 77
     for kind in ("int8", "int32", "int64", "uint16"):
         low = 0 if kind[0] == "u" else -m
-        places, data, out = rng.integers(low, m, n).astype(kind), values(m, dtype), np.zeros(n, dtype)
-        digest(f"gather {dtype} {kind}", gs.gather(data, places, num_threads=threads))
-        places[n // 2] = m
+        positions, data, out = rng.integers(low, m, n).astype(kind), values(m, dtype), np.zeros(n, dtype)
+        digest(f"gather {dtype} {kind}", gs.gather(data, positions, num_threads=threads))
+        positions[n // 2] = m
         for mode in ("wrap", "clip", "fill"):
-            digest(f"gather {mode}", gs.gather(data, places, mode=mode, num_threads=threads))
+            digest(f"gather {mode}", gs.gather(data, positions, mode=mode, num_threads=threads))
         try:
-            gs.gather(data, places, out=out, num_threads=threads)
+            gs.gather(data, positions, out=out, num_threads=threads)
         except IndexError as error:
             digest(f"gather out {error}", out)
     for width in (1, 3, 16, 33, 200):

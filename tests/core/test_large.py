@@ -37,16 +37,16 @@ def test_lanes(shape: tuple[int, ...], box: tuple[int, ...], axis: int) -> None:
     data, updates = rng.random(shape), rng.random(box)
     size = shape[axis]
     indices = rng.integers(-size, size, box)
-    place = list(np.indices(box, sparse=True))
-    place[axis] = indices % size
-    place = np.broadcast_arrays(*place)
+    target = list(np.indices(box, sparse=True))
+    target[axis] = indices % size
+    target = np.broadcast_arrays(*target)
 
-    np.testing.assert_array_equal(gs.gather_elements(data, indices, axis), data[tuple(place)])
+    np.testing.assert_array_equal(gs.gather_elements(data, indices, axis), data[tuple(target)])
     expected = data.copy()
-    np.add.at(expected, tuple(place), updates)
+    np.add.at(expected, tuple(target), updates)
     np.testing.assert_array_equal(gs.scatter_elements(data, indices, updates, axis, reduction="add"), expected)
     expected = data.copy()
-    expected[tuple(place)] = updates
+    expected[tuple(target)] = updates
     np.testing.assert_array_equal(gs.scatter_elements(data, indices, updates, axis), expected)
 
 

@@ -55,9 +55,9 @@ def unique_targets(draw: Any, kernel: str, element: str) -> RandomCall:
         indices = np.array(tuples, np.int64).reshape(len(tuples), k)
         return RandomCall([data, indices, draw(arrays(element, (len(tuples), *shape[k:])))], {})
     if kernel == "scatter_update":
-        places = draw(st.permutations(range(shape[axis])))[: draw(st.integers(1, shape[axis]))]
-        updates = arrays(element, (*shape[:axis], len(places), *shape[axis + 1 :]))
-        return RandomCall([data, np.array(places, np.int64), draw(updates)], {"axis": axis})
+        targets = draw(st.permutations(range(shape[axis])))[: draw(st.integers(1, shape[axis]))]
+        updates = arrays(element, (*shape[:axis], len(targets), *shape[axis + 1 :]))
+        return RandomCall([data, np.array(targets, np.int64), draw(updates)], {"axis": axis})
     lines = (*shape[:axis], *shape[axis + 1 :])
     length = draw(st.integers(1, shape[axis]))
     columns = [draw(st.permutations(range(shape[axis])))[:length] for _ in np.ndindex(lines)]
@@ -157,7 +157,7 @@ def test_moves_commute_with_byte_views(kernel, data):
 
 @each_scatter
 @given(data=st.data())
-def test_unwritten_places_keep_their_bytes(kernel, data):
+def test_unwritten_targets_keep_their_bytes(kernel, data):
     (x, indices, updates), keywords = draw_call(data, kernel, data.draw(st.sampled_from(("float32", "float16"))))
     marks = getattr(gs, kernel)(np.zeros(x.shape, bool), indices, np.ones(updates.shape, bool), **keywords)
     reduction = data.draw(st.sampled_from(oracle.REDUCTIONS))
@@ -178,9 +178,9 @@ def test_in_place_equals_out_of_place(kernel, data):
     more = {"reduction": reduction, "include_self": reduction == "none" or data.draw(st.booleans())}
     function = getattr(gs, kernel)
     expected = function(x, indices, updates, **keywords, **more)
-    place = x.copy()
-    assert function(place, indices, updates, **keywords, **more, out=place) is place
-    equal(place, expected)
+    target = x.copy()
+    assert function(target, indices, updates, **keywords, **more, out=target) is target
+    equal(target, expected)
     other = np.empty_like(x)
     assert function(x, indices, updates, **keywords, **more, out=other) is other
     equal(other, expected)

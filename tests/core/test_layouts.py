@@ -114,16 +114,16 @@ def test_gather_into_each_layout(kernel, layout):
 @pytest.mark.parametrize("kernel", [name for name in KERNELS if name.startswith("scatter")])
 def test_scatter_in_place_in_each_layout(kernel, reduction, layout):
     plain, keywords = case(kernel, "float32")
-    place = change_layout(plain[0].copy(), layout)
-    before = np.array(place)
+    written = change_layout(plain[0].copy(), layout)
+    before = np.array(written)
     if layout in ("read-only", "zero stride"):
         with pytest.raises(OpValueError):
-            getattr(gs, kernel)(place, *plain[1:], **keywords, reduction=reduction, out=place)
-        assert place.tobytes() == before.tobytes()
+            getattr(gs, kernel)(written, *plain[1:], **keywords, reduction=reduction, out=written)
+        assert written.tobytes() == before.tobytes()
         return
     expected = oracle.array_call(kernel, before, *plain[1:], **keywords, reduction=reduction)
-    assert getattr(gs, kernel)(place, *plain[1:], **keywords, reduction=reduction, out=place) is place
-    oracle.assert_same(place, expected, place)
+    assert getattr(gs, kernel)(written, *plain[1:], **keywords, reduction=reduction, out=written) is written
+    oracle.assert_same(written, expected, written)
 
 
 @pytest.mark.parametrize("kernel", [name for name in KERNELS if name.startswith("scatter")])

@@ -30,8 +30,8 @@ def row(values: list[int], dims: tuple[int, ...], mode: str, negative: bool) -> 
     positions = [position(value, size, mode, negative) for value, size in zip(values, dims, strict=True)]
     if None in positions:
         return None
-    places = list(itertools.product(*map(range, dims)))
-    return places.index(tuple(n for n in positions if n is not None))
+    elements = list(itertools.product(*map(range, dims)))
+    return elements.index(tuple(n for n in positions if n is not None))
 
 
 @given(data=st.data())

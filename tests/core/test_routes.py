@@ -107,7 +107,7 @@ def test_wide_rows_of_which_one_has_most_updates(width: int, reduction: str, thr
 
 
 @pytest.mark.parametrize("size", [1000, 5_000_000])
-def test_updates_of_which_most_go_to_one_place(size: int, threads: int) -> None:
+def test_most_updates_have_one_target(size: int, threads: int) -> None:
     rows = np.full(400_000, 5)
     rows[-1000:] = np.arange(1000)
     check(values((size,)), rows, values((400_000,)), "add", "nothing", threads)

@@ -233,7 +233,7 @@ def _():
     indices = rng.integers(0, 1_000_000, n(10_000_000))
     return lambda: gs.prepare(indices, 1_000_000).unique
 
-@call("prepare: unique among many places")
+@call("prepare: unique among many targets")
 def _():
     return lambda: gs.prepare([1, 2], n(100_000_000)).unique
 
@@ -248,7 +248,7 @@ def _():
     updates = np.ones((n(1_000_000), 16))
     return lambda: (prepared.sum(updates), prepared.reduce(updates, ("mean", "argmax", "count")))
 
-@call("prepare: reductions of one place")
+@call("prepare: reductions of one target")
 def _():
     prepared, updates = gs.prepare(np.zeros(n(6_000_000), np.int64), 1), np.ones((n(6_000_000), 16))
     prepared.counts

@@ -48,8 +48,8 @@ def gather_by_numpy(data: np.ndarray, indices: np.ndarray, mode: str) -> np.ndar
         taken = data[np.where(valid, wide, 0)]
         taken[~valid] = 0
         return taken
-    places = wide % size if mode == "wrap" else np.clip(wide, 0, size - 1) if mode == "clip" else wide
-    return data[places]
+    positions = wide % size if mode == "wrap" else np.clip(wide, 0, size - 1) if mode == "clip" else wide
+    return data[positions]
 
 
 @pytest.mark.parametrize("index_type", [np.int8, np.uint16, np.int32, np.int64])
@@ -114,15 +114,15 @@ def test_lines(dtype: Any, offset: int) -> None:
     np.testing.assert_array_equal(gs.gather(data, indices, axis=1, batch_dims=1, out=out), want)
 
 
-@pytest.mark.parametrize("place", [0, 3, 64, 500_003, -3])
+@pytest.mark.parametrize("position", [0, 3, 64, 500_003, -3])
 @pytest.mark.parametrize("width", [1, 4])
-def test_bad_indices(width: int, place: int) -> None:
+def test_bad_indices(width: int, position: int) -> None:
     count = LEAST // 4 // width + 5
     data, out = values((9, width), np.float32), make_out((count, width), np.float32, 0)
     indices = np.zeros(count, np.int64)
-    indices[place] = 9
+    indices[position] = 9
     for options in ({"out": out}, {}):
-        with pytest.raises(IndexError, match=rf"\b{place % count}\b"):
+        with pytest.raises(IndexError, match=rf"\b{position % count}\b"):
             gs.gather(data, indices, **options)
     assert not out.any()
 
@@ -130,8 +130,8 @@ def test_bad_indices(width: int, place: int) -> None:
 def test_results_of_other_layouts() -> None:
     data, indices = values((400, 6000), np.float32), np.random.default_rng(0).integers(0, 400, 3000)
     for view in (data[:, ::2], data.T, data[::-1], data[:, 3:203]):
-        places = indices % len(view)
-        np.testing.assert_array_equal(gs.gather(view, places), view[places])
+        positions = indices % len(view)
+        np.testing.assert_array_equal(gs.gather(view, positions), view[positions])
     line, many = data[0], np.random.default_rng(0).integers(0, 3000, LEAST // 4 + 9)
     for one in (line[::2], line[::-2], np.broadcast_to(line[:1], 3000)):
         np.testing.assert_array_equal(gs.gather(one, many), one[many])

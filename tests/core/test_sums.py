@@ -27,17 +27,18 @@ def values(kind: str, name: str, n: int, rng: np.random.Generator) -> np.ndarray
     precision, lowest, highest = FORMATS[name]
     mantissa = rng.integers(-(2**precision) + 1, 2**precision, n).astype(np.float64)
     if kind == "any size":
-        places = rng.integers(lowest, highest - precision, n)
+        exponents = rng.integers(lowest, highest - precision, n)
     elif kind == "subnormal":
-        places = rng.integers(lowest, lowest + 4, n)
+        exponents = rng.integers(lowest, lowest + 4, n)
     elif kind == "largest":
-        places = np.full(n, highest - precision)
+        exponents = np.full(n, highest - precision)
     elif kind == "ties":
-        mantissa, places = rng.choice([1.0, 3.0, -1.0, 2.0 ** (precision - 1) + 1], n), rng.choice([0, 1, precision], n)
+        mantissa = rng.choice([1.0, 3.0, -1.0, 2.0 ** (precision - 1) + 1], n)
+        exponents = rng.choice([0, 1, precision], n)
     else:  # all similar
-        places = np.full(n, 1 - precision)
+        exponents = np.full(n, 1 - precision)
     with np.errstate(over="ignore"):
-        result = np.ldexp(mantissa, places).astype(FLOATS[name])
+        result = np.ldexp(mantissa, exponents).astype(FLOATS[name])
     if kind != "largest":  # most terms cancel
         result[n // 2 : n // 2 * 2] = -result[: n // 2][::-1]
         with np.errstate(over="ignore"):
@@ -104,7 +105,7 @@ def test_special_values(name: str, met: list[float], want: float) -> None:
 
 
 @each_float
-def test_untouched_places_keep_their_bits(name: str) -> None:
+def test_untouched_targets_keep_their_bits(name: str) -> None:
     size = np.dtype(FLOATS[name]).itemsize
     signalling = {"float16": 0x7C01, "bfloat16": 0x7F81, "float32": 0x7F800001, "float64": 0x7FF0000000000001}[name]
     data = np.array([signalling, 1 << (8 * size - 1), 0, 0], f"u{size}").view(FLOATS[name])
@@ -118,7 +119,7 @@ def test_untouched_places_keep_their_bits(name: str) -> None:
                 assert result.view(f"u{size}")[:3].tolist() == data.view(f"u{size}")[:3].tolist()
 
 
-def test_untouched_complex_places_keep_their_bits() -> None:
+def test_untouched_complex_targets_keep_their_bits() -> None:
     data = np.array([0x7F800001, 1 << 31, 0, 0x7FA00000, 0, 0], "u4").view(np.complex64)
     result = gs.scatter_update(data, [2], np.ones(1, data.dtype), reduction="add", accumulate="wide")
     assert result.view("u4")[:4].tolist() == data.view("u4")[:4].tolist()
@@ -143,12 +144,12 @@ def test_more_unknown_sums_than_are_added_up_at_a_time() -> None:
 
 def test_unknown_sums_of_many_elements_that_one_thread_owns() -> None:
     size, count = 3_000_000, 100_000  # beyond the caches
-    places = np.random.default_rng(0).permutation(size)[:count]
+    targets = np.random.default_rng(0).permutation(size)[:count]
     updates = np.repeat(np.array([2.0**100, 1, -(2.0**100)], np.float32), count)
     want = np.zeros(size, np.float32)
-    want[places] = 1
+    want[targets] = 1
     got = gs.scatter_update(
-        np.zeros_like(want), np.tile(places, 3), updates, reduction="add", accumulate="exact", num_threads=2
+        np.zeros_like(want), np.tile(targets, 3), updates, reduction="add", accumulate="exact", num_threads=2
     )
     assert np.array_equal(got, want)
 

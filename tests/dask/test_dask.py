@@ -107,7 +107,7 @@ def test_random_tensor_scatters(mode: str, data: Any) -> None:
     )
     if isinstance(expected, IndexError) and lazy & 4:
         assert isinstance(result, OpIndexError), result
-        assert [write[place] for place in result.positions] == list(result.values)
+        assert [write[position] for position in result.positions] == list(result.values)
         return
     judge._compare(result, expected, "tensor_scatter", inputs, keywords)
 
@@ -116,7 +116,7 @@ def numbers(*shape: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
 
-def places(*shape: int, below: int, seed: int = 0) -> np.ndarray:
+def positions(*shape: int, below: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).integers(-below, below, shape)
 
 
@@ -164,14 +164,14 @@ def test_random_calls_of_versions(row: oracle.OracleRow, data: Any) -> None:
 
 def test_a_gather_has_the_chunks_of_data_and_of_the_indices() -> None:
     data = da.from_array(numbers(6, 8, 10), chunks=((4, 2), (3, 5), (1, 9)))
-    rows = da.from_array(places(7, 4, below=8), chunks=((5, 2), 4))
+    rows = da.from_array(positions(7, 4, below=8), chunks=((5, 2), 4))
     assert gs.gather(data, rows, 1).chunks == ((4, 2), (5, 2), (4,), (1, 9))
     assert gs.gather(data, rows.compute(), 1).chunks == ((4, 2), (7,), (4,), (1, 9))
-    tuples = da.from_array(places(9, 2, below=6), chunks=((4, 5), 1))
+    tuples = da.from_array(positions(9, 2, below=6), chunks=((4, 5), 1))
     assert gs.gather_nd(data, tuples).chunks == ((4, 5), (1, 9))
-    box = da.from_array(places(5, 20, 10, below=8), chunks=(5, 6, 10))
+    box = da.from_array(positions(5, 20, 10, below=8), chunks=(5, 6, 10))
     assert gs.gather_elements(data, box, 1).chunks == ((4, 1), (6, 6, 6, 2), (1, 9))
-    batches = da.from_array(places(6, 8, 3, below=10), chunks=2)
+    batches = da.from_array(positions(6, 8, 3, below=10), chunks=2)
     assert gs.gather(data, batches, 2, batch_dims=2).chunks == ((4, 2), (3, 5), (2, 1))
     assert gs.gather(data, batches[:, 0], 2, batch_dims=1).chunks == ((4, 2), (3, 5), (2, 1))
 
@@ -179,13 +179,13 @@ def test_a_gather_has_the_chunks_of_data_and_of_the_indices() -> None:
 def test_known_indices_give_chunks_of_the_configured_size() -> None:
     data = da.zeros((100, 100), chunks=50)
     with dask.config.set({"array.chunk-size": "40kB"}):
-        chunks = gs.gather(data, places(1000, below=100)).chunks
+        chunks = gs.gather(data, positions(1000, below=100)).chunks
     assert chunks == ((100,) * 10, (50, 50))
 
 
 def test_a_scatter_has_the_chunks_and_the_type_of_data() -> None:
     data = da.from_array(numbers(6, 8), chunks=((4, 2), (3, 5)))
-    result = gs.scatter_nd(data, places(9, 2, below=6), da.ones(9, chunks=2), reduction="mean")
+    result = gs.scatter_nd(data, positions(9, 2, below=6), da.ones(9, chunks=2), reduction="mean")
     assert result.chunks == data.chunks
     assert result.dtype == np.float32 == result.compute().dtype
     assert type(result._meta) is np.ndarray
@@ -210,12 +210,12 @@ def test_tasks_of_known_indices(hundred: Any) -> None:
     assert tasks(gs.gather_nd(hundred, everywhere[::2]), hundred) == 101
     assert tasks(gs.gather_nd(hundred, everywhere), hundred) == 1  # all data is no larger than the result
     assert tasks(gs.gather_nd(hundred, everywhere[:5]), hundred) == 1
-    assert tasks(gs.gather(hundred, places(50, below=100)), hundred) <= 110
+    assert tasks(gs.gather(hundred, positions(50, below=100)), hundred) <= 110
     assert tasks(gs.scatter_update(hundred, [0, 99], numbers(2, 100)), hundred) == 100
 
 
 def test_tasks_of_lazy_indices(hundred: Any) -> None:
-    tuples = da.from_array(np.sort(places(1000, 2, below=100) % 100, axis=0), chunks=(100, 2))
+    tuples = da.from_array(np.sort(positions(1000, 2, below=100) % 100, axis=0), chunks=(100, 2))
     updates = da.ones(1000, chunks=100, dtype=np.float32)
     every = gs.scatter_nd(hundred, tuples, updates)
     routed, sent, collected, received, applied = 10, 10 * 10, 10, 100, 100
@@ -229,13 +229,13 @@ def test_tasks_of_lazy_indices(hundred: Any) -> None:
 
 
 def test_large_pieces_move_once() -> None:
-    data, rows = da.zeros((100, 1 << 22), chunks=(1, -1)), da.from_array(places(100, below=100), chunks=10)
+    data, rows = da.zeros((100, 1 << 22), chunks=(1, -1)), da.from_array(positions(100, below=100), chunks=10)
     updates = da.ones((100, 1 << 22), chunks=(10, -1))
     assert tasks(gs.scatter_update(data, rows, updates), data, rows, updates) == 10 + 10 * 100 + 100
 
 
 def test_two_steps_keep_the_order(hundred: Any) -> None:
-    tuples = da.from_array(places(1000, 2, below=100), chunks=(100, 2))
+    tuples = da.from_array(positions(1000, 2, below=100), chunks=(100, 2))
     updates = da.from_array(numbers(1000), chunks=100)
     result = gs.scatter_nd(hundred, tuples % 7, updates, reduction="add")
     expected = gs.scatter_nd(hundred.compute(), tuples.compute() % 7, updates.compute(), reduction="add")
@@ -244,13 +244,13 @@ def test_two_steps_keep_the_order(hundred: Any) -> None:
 
 
 def test_elements_meet_only_in_line(hundred: Any) -> None:
-    box = da.from_array(places(30, 100, below=100), chunks=(15, 10))
+    box = da.from_array(positions(30, 100, below=100), chunks=(15, 10))
     assert tasks(gs.gather_elements(hundred, box), hundred, box) == (2 * 10) * (1 + 10 + 1)
 
 
 def test_without_chunks_along_the_axis_a_task_is_a_call() -> None:
     data = da.zeros((100, 100), chunks=(10, 100))
-    box = da.from_array(places(100, 100, below=100), chunks=(10, 100))
+    box = da.from_array(positions(100, 100, below=100), chunks=(10, 100))
     assert tasks(gs.scatter_elements(data, box, box.astype(float), 1), data, box) == 10 + 10
 
 
@@ -269,7 +269,7 @@ def test_untouched_chunks_are_passed_by_reference() -> None:
 @pytest.mark.parametrize("reduction", oracle.REDUCTIONS)
 def test_every_chunking_gives_the_bits_of_one_call(reduction: str, scheduler: str) -> None:
     """Rounded floats with many duplicates in chunks along two directions: the bits depend on the order of the sums."""
-    data, updates, tuples = numbers(30, 20), numbers(60, 50, seed=1), places(60, 50, 2, below=20)
+    data, updates, tuples = numbers(30, 20), numbers(60, 50, seed=1), positions(60, 50, 2, below=20)
     expected = gs.scatter_nd(data, tuples, updates, reduction=reduction)
     for step in (7, 13, 60):
         arrays = (da.from_array(array, chunks=step) for array in (data, tuples, updates))
@@ -463,7 +463,7 @@ def test_what_is_refused_at_once(text: str) -> None:
 @pytest.mark.parametrize("plan", ["lazy", "eager"])
 @pytest.mark.parametrize("reduction", ["none", "add", "mean"])
 def test_workers_give_the_bits_of_one_call(client: Any, reduction: str, plan: str) -> None:
-    data, updates, rows = numbers(40, 30), numbers(200, 30, seed=1), places(200, below=40)
+    data, updates, rows = numbers(40, 30), numbers(200, 30, seed=1), positions(200, below=40)
     expected = gs.scatter_update(data, rows, updates, reduction=reduction)
     arrays = [da.from_array(array, chunks=17) for array in (data, rows, updates)]
     result = gsd.scatter_update(*arrays, reduction=reduction, plan=plan).compute()

@@ -190,7 +190,7 @@ def check_bad_chunk(result: Any, named: dict[str, np.ndarray], rows: int) -> Non
         assert ((indices[first:] >= 0) & (indices[first:] < rows)).all()
 
 
-def places(*shape: int, below: int, seed: int = 0) -> np.ndarray:
+def positions(*shape: int, below: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).integers(-below, below, shape)
 
 
@@ -203,10 +203,10 @@ def table(*shape: int) -> np.ndarray:
 
 def test_the_result_has_the_chunks_of_indices_and_of_data() -> None:
     data = da.from_array(table(6, 8), chunks=((4, 2), (3, 5)))
-    packed = da.from_array(places(7, 4, below=6), chunks=((5, 2), 3))
+    packed = da.from_array(positions(7, 4, below=6), chunks=((5, 2), 3))
     assert gs.gather_reduce(data, packed).chunks == ((5, 2), (3, 5))
     assert gs.gather_reduce(data, packed.compute()).chunks == ((7,), (3, 5))
-    line = da.from_array(places(10, below=6), chunks=5)
+    line = da.from_array(positions(10, below=6), chunks=5)
     assert gs.gather_reduce(data, line, offsets=[0, 4, 9, 9]).chunks == ((2, 2), (3, 5))  # the second bag is in both
     assert gs.gather_reduce(data, segment_ids=[3, 0, 0, 1, 2, 0]).chunks == ((2, 2), (3, 5))
     assert gs.gather_reduce(data, line[:0], offsets=[]).chunks == ((0,), (3, 5))
@@ -214,7 +214,7 @@ def test_the_result_has_the_chunks_of_indices_and_of_data() -> None:
 
 def test_chunks_are_cut_where_gathered_rows_would_be_too_large() -> None:
     """Each of 8 bags has 10 rows of 400 bytes, a row for the result and 10 indices of 8 bytes."""
-    indices = da.from_array(places(8, 10, below=100), chunks=-1)
+    indices = da.from_array(positions(8, 10, below=100), chunks=-1)
     offsets = np.arange(0, 80, 10)
     several, one = (da.from_array(table(100, 100), chunks=chunks) for chunks in ((50, 100), (100, 100)))
     with dask.config.set({"array.chunk-size": 3 * (10 * 400 + 400 + 80)}):
@@ -227,7 +227,7 @@ def test_chunks_are_cut_where_gathered_rows_would_be_too_large() -> None:
 
 
 def test_data_in_memory_is_one_chunk() -> None:
-    indices = da.from_array(places(8, 3, below=100), chunks=4)
+    indices = da.from_array(positions(8, 3, below=100), chunks=4)
     with dask.config.set({"array.chunk-size": "1kB"}):
         made = gs.gather_reduce(table(100, 100), indices)
     assert not stores_rows(made)
@@ -235,7 +235,7 @@ def test_data_in_memory_is_one_chunk() -> None:
 
 def test_tasks() -> None:
     """There is one task for each chunk of the result, one for each chunk of lazy indices, and those of the rows."""
-    data, packed = da.zeros((100, 10), chunks=(100, 5)), da.from_array(places(8, 3, below=100), chunks=(2, 3))
+    data, packed = da.zeros((100, 10), chunks=(100, 5)), da.from_array(positions(8, 3, below=100), chunks=(2, 3))
     count = len(gs.gather_reduce(data, packed).dask) - len(data.dask) - len(packed.dask)
     assert count == 4 + 4 * 2
     clustered = np.repeat(np.arange(100), 2).reshape(50, 4)
@@ -248,7 +248,7 @@ def test_tasks() -> None:
 
 
 def test_small_chunks_of_data_are_put_together() -> None:
-    data, indices = da.from_array(table(40, 2), chunks=4), places(20, 3, below=40)
+    data, indices = da.from_array(table(40, 2), chunks=4), positions(20, 3, below=40)
     assert not stores_rows(gs.gather_reduce(data, indices))
     assert stores_rows(gs.gather_reduce(data, indices[:10]))  # fewer rows than in data
     with dask.config.set({"array.chunk-size": 40 * 8 - 1}):
@@ -261,7 +261,7 @@ def stores_rows(made: Any) -> bool:
 
 
 def test_names_depend_on_everything() -> None:
-    data, indices = da.ones((4, 2), chunks=2), places(3, 2, below=4)
+    data, indices = da.ones((4, 2), chunks=2), positions(3, 2, below=4)
     calls: list[dict[str, Any]] = [
         {},
         {"reduction": "mul"},
@@ -294,7 +294,7 @@ def test_the_caller_may_change_its_arrays_afterwards() -> None:
 
 def test_known_indices_raise_at_once_what_memory_raises() -> None:
     data = table(6, 2)
-    bad = places(4, 3, below=6)
+    bad = positions(4, 3, below=6)
     bad[2, 1], bad[3, 0] = 6, -9
     calls: list[dict[str, Any]] = [
         {"indices": bad},
@@ -410,9 +410,9 @@ def test_gathered_rows_are_not_stored(rows_and_limit: str) -> None:
 
 @pytest.mark.parametrize("chunks", [17, (40, 17)])
 def test_workers_give_the_bits_of_one_call(client: Any, chunks: Any) -> None:
-    data, line, weights = table(40, 30), places(200, below=40), table(200)
+    data, line, weights = table(40, 30), positions(200, below=40), table(200)
     arrays = [da.from_array(data, chunks=chunks), *(da.from_array(array, chunks=60) for array in (line, weights))]
-    for bags in ({"offsets": np.arange(0, 200, 7)}, {"segment_ids": places(200, below=9) + 9}):
+    for bags in ({"offsets": np.arange(0, 200, 7)}, {"segment_ids": positions(200, below=9) + 9}):
         expected = gs.gather_reduce(data, line, weights=weights, reduction="mean", **bags)
         lazy_bags = {name: da.from_array(array, chunks=50) for name, array in bags.items()}
         result = gs.gather_reduce(*arrays[:2], weights=arrays[2], reduction="mean", **lazy_bags)

@@ -54,8 +54,8 @@ OTHERS: Arrays = {
     "tuples": below(SHAPE[:2], 12, 4, 2),
     "batch_tuples": below(4, 12, 4, 1),
     "two_batch_tuples": below(6, 12, 4, 6, 1),
-    "places": below(48, 12, 4),
-    "place": np.array([3, 1, 2]),
+    "numbers": below(48, 12, 4),
+    "number": np.array([3, 1, 2]),
     "one": numbers(1, 1),
     "line": below(12, 30),
     "packed": below(12, 12, 3),
@@ -100,8 +100,8 @@ OPERATIONS: list[Operation] = [
     lambda x, y, a: gs.onnx.ScatterND(x, a["tuples"], y, reduction="add"),
     lambda x, y, a: gs.onnx.GatherElements(x, a["elements"], axis=1),
     lambda x, y, a: gs.onnx.TensorScatter(x, a["update"], a["window"], axis=1),
-    lambda x, y, a: gs.openvino.ScatterNDUpdate(x, a["place"], a["one"]),
-    lambda x, y, a: gs.gather(gs.op("openvino.GatherND-5")(x, a["two_batch_tuples"], batch_dims=2), a["places"]),
+    lambda x, y, a: gs.openvino.ScatterNDUpdate(x, a["number"], a["one"]),
+    lambda x, y, a: gs.gather(gs.op("openvino.GatherND-5")(x, a["two_batch_tuples"], batch_dims=2), a["numbers"]),
     lambda x, y, a: gs.openvino.EmbeddingSegmentsSum(x, a["line"], np.sort(SEGMENTS), np.int64(12), np.int64(5)),
 ]
 
@@ -252,8 +252,8 @@ def test_the_scheduler_sees_one_task_for_each_key(client: Any, seed: int) -> Non
         for _ in range(3):
             program.add_operation()
         if way == "persisted":
-            place = choices.randrange(len(program.made))
-            program.made[place] = client.persist(program.made[place])
+            number = choices.randrange(len(program.made))
+            program.made[number] = client.persist(program.made[number])
         if way == "built again":
             program.made = program.build()
         arrays, expected = zip(*program.choose_results(), strict=True)

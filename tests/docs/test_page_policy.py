@@ -49,12 +49,12 @@ class Elements(HTMLParser):
 
 def write_doctor(path: Path) -> None:
     model = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["": 18]>
-        put (float[4] data, float[3] updates) => (float[4] out) <int64[3, 1] places = {3, 0, -1}>
-        { out = ScatterND (data, places, updates) }""")
+        put (float[4] data, float[3] updates) => (float[4] out) <int64[3, 1] rows = {3, 0, -1}>
+        { out = ScatterND (data, rows, updates) }""")
     for name in (model.graph.node[0].input[1], model.graph.initializer[0].name):
-        assert name == "places"
+        assert name == "rows"
     model.graph.node[0].name = HOSTILE
-    model.graph.node[0].input[1] = model.graph.initializer[0].name = f"places{HOSTILE}"
+    model.graph.node[0].input[1] = model.graph.initializer[0].name = f"rows{HOSTILE}"
     fixed = fix(model, path.with_suffix(".onnx"), run_on=())
     examine(model).save_html(path, fixed)
 

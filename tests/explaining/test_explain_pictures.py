@@ -33,7 +33,7 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "columns": (("gather", [[1, 2, 3], [4, 5, 6]], [2, 0, 1, 2], 1), {}),
     "elements": (("gather_elements", np.arange(16).reshape(4, 4), [[3, 0, 1, 2], [1, 1, -1, 0]]), {}),
     "scatter of rows": (("scatter_nd", np.zeros((3, 4)), [[2], [0], [2]], np.ones((3, 4))), {"reduction": "mean"}),
-    "one place": (("scatter_nd", [5], [[0]] * 12, list(range(12))), {"reduction": "add"}),
+    "one target": (("scatter_nd", [5], [[0]] * 12, list(range(12))), {"reduction": "add"}),
     "scatter into panes": (("scatter_nd", CUBE, [[1, 0], [0, 2]], -CUBE[0, :2]), {"reduction": "mul"}),
     "scatter elements": (("scatter_elements", np.zeros((3, 3)), [[0, 1, 2], [2, 1, 0]], np.ones((2, 3))), {}),
     "long values": (("gather_elements", np.full((2, 9), -1 / 3e7), [[1] * 9]), {}),

@@ -216,7 +216,7 @@ def test_an_axis_is_grouped_line_by_line(name: str, axis: int) -> None:
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_labels_of_several_dimensions_name_places(order: str) -> None:
+def test_labels_of_several_dimensions_name_positions(order: str) -> None:
     rng = np.random.default_rng(1)
     labels = rng.integers(0, [[3], [4], [5]], (3, 50))
     a = rng.standard_normal(50)
@@ -350,7 +350,7 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
         IndexError,
         r"group_idx\[0, 1\] = 5",
     ),
-    "places": (lambda: gs.aggregate([[0, 1], [0, 9]], [1, 2], size=(2, 2)), IndexError, r"group_idx\[1\] = 9"),
+    "positions": (lambda: gs.aggregate([[0, 1], [0, 9]], [1, 2], size=(2, 2)), IndexError, r"group_idx\[1\] = 9"),
     "floats": (lambda: gs.aggregate([0.5], [1]), TypeError, "group_idx must be integers"),
     "length": (lambda: gs.aggregate([0, 1], [1, 2, 3]), ValueError, r"group_idx of shape \(2,\) does not fit"),
     "no axis": (lambda: gs.aggregate([0, 1], [[1], [2]]), ValueError, "give the axis"),
@@ -496,7 +496,7 @@ def test_random_calls(data: st.DataObject) -> None:
 def test_the_core_refuses_what_it_cannot_read() -> None:
     values, labels = np.zeros((1, 3, 1)), np.zeros(3, np.int64)
     good: tuple[Any, ...] = ("sum", values, labels, 1, False, "raise", None, None)
-    for place, wrong in [
+    for position, wrong in [
         (0, "no"),
         (1, values[0]),
         (1, values[:, :2]),
@@ -506,7 +506,7 @@ def test_the_core_refuses_what_it_cannot_read() -> None:
         (5, "x"),
     ]:
         arguments = [*good]
-        arguments[place] = wrong
+        arguments[position] = wrong
         with pytest.raises(TypeError, match=r"group_statistic\(\) wants"):
             _core.group_statistic(*arguments)
     assert _core.group_statistic("sum", values.astype("U1"), labels, 1, False, "raise", None, None) is NotImplemented

@@ -34,12 +34,12 @@ def pairs(rows: int, bags: int, members: int = 40) -> tuple[np.ndarray, np.ndarr
 
 
 def find_matches(keys: np.ndarray, targets: np.ndarray, rows: np.ndarray, bags: np.ndarray) -> Any:
-    """Find, for each element of targets, the rows of keys that have an equal element in its place."""
+    """Find, for each element of targets, the rows of keys that have an equal element in its position."""
     for row, bag in zip(rows.tolist(), bags.tolist(), strict=True):
-        for place in np.ndindex(keys.shape[1:]):
-            key, target = float(keys[(row, *place)]), float(targets[(bag, *place)])
+        for position in np.ndindex(keys.shape[1:]):
+            key, target = float(keys[(row, *position)]), float(targets[(bag, *position)])
             if key == target or (key != key and target != target):
-                yield (bag, *place), (row, *place)
+                yield (bag, *position), (row, *position)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -51,9 +51,9 @@ def test_a_sum_of_matches_is_that_of_a_loop(name: str, shape: tuple[int, ...]) -
     rows, bags = pairs(7, 9)
     wide = np.float32 if dtype.itemsize == 2 else dtype
     counts, sums = np.zeros(targets.shape, np.int64), np.zeros(targets.shape, wide)
-    for place, source in find_matches(keys, targets, rows, bags):
-        counts[place] += 1
-        sums[place] += values[source].astype(wide)
+    for position, source in find_matches(keys, targets, rows, bags):
+        counts[position] += 1
+        sums[position] += values[source].astype(wide)
     for threads, order in itertools.product(THREADS, (np.arange(40), np.argsort(bags, kind="stable"))):
         own = rows[order].astype(np.int32), bags[order]
         found = sum_matches(None, keys, targets, *own, num_threads=threads)

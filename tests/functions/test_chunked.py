@@ -1,4 +1,4 @@
-"""The geometry of chunks: windows, groups, and the places of index tuples, compared with NumPy on the whole array."""
+"""The geometry of chunks: windows, groups, and the elements of index tuples, compared with NumPy on the whole array."""
 
 from __future__ import annotations
 
@@ -83,18 +83,18 @@ def test_rows_of_chunks(
     high = sizes if kernel.endswith("_nd") else sizes[0]
     extra = 0 if mode == "raise" else 3
     indices = rng.integers(-np.array(high) - extra, np.array(high) + extra, indices_shape)
-    places = np.empty((*move.positions, len(move.axes)), int)
+    named = np.empty((*move.positions, len(move.axes)), int)
     bad = np.zeros(move.positions, bool)
     columns = iter(np.moveaxis(indices, -1, 0) if kernel.endswith("_nd") else [indices])
     for n, each in enumerate(move.axes):
         if each.along is not None:
-            places[..., n] = np.indices(move.positions)[each.along]
+            named[..., n] = np.indices(move.positions)[each.along]
             continue
         column = next(columns)
         bad |= (column < -each.size) | (column >= each.size) if mode == "fill" else False
-        places[..., n] = np.clip(column, 0, each.size - 1) if mode == "clip" else column % each.size
+        named[..., n] = np.clip(column, 0, each.size - 1) if mode == "clip" else column % each.size
     whole = np.arange(np.prod([each.size for each in move.axes], dtype=int)).reshape([a.size for a in move.axes])
-    expected = whole[tuple(places.reshape(-1, len(move.axes)).T)].reshape(-1) if move.axes else None
+    expected = whole[tuple(named.reshape(-1, len(move.axes)).T)].reshape(-1) if move.axes else None
     bounds = cut(tuple(each.size for each in move.axes), [each.chunks for each in move.axes])
     seen = []
     for block, positions, rows in count_tuples(move, indices, (0,) * len(move.positions)).parts(10**6):

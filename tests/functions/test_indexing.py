@@ -43,12 +43,12 @@ def parts(draw: Callable[..., Any], size: int, common: tuple[int, ...]) -> Any:
     if kind == "slice" or size == 0:
         bounds = st.none() | st.integers(-size - 1, size + 1)
         return slice(draw(bounds), draw(bounds), draw(st.sampled_from((None, 1, 2, -1, -2))))
-    places = st.integers(-size, size - 1)
+    positions = st.integers(-size, size - 1)
     if kind == "int":
-        return draw(places)
+        return draw(positions)
     shape = tuple(1 if draw(st.integers(0, 4)) == 0 else n for n in common)
     dtype = draw(st.sampled_from((np.int64, np.int8, np.int32)))
-    array = np.array([draw(places) for _ in range(int(np.prod(shape)))], dtype).reshape(shape)
+    array = np.array([draw(positions) for _ in range(int(np.prod(shape)))], dtype).reshape(shape)
     return array.tolist() if kind == "list" and array.size and array.ndim else array
 
 
@@ -147,8 +147,8 @@ def test_set_keeps_the_last(selection: Any, data: Any) -> None:
     values = some_values(data.draw, array[key].shape)
     expected = array.copy()
     numbers = np.arange(array.size).reshape(array.shape)[key]
-    for place, value in zip(np.ravel(numbers), np.ravel(np.broadcast_to(values, numbers.shape)), strict=True):
-        expected[np.unravel_index(place, array.shape)] = value
+    for position, value in zip(np.ravel(numbers), np.ravel(np.broadcast_to(values, numbers.shape)), strict=True):
+        expected[np.unravel_index(position, array.shape)] = value
     assert np.array_equal(gs.at(array)[key].set(values), expected)
 
 
@@ -265,7 +265,7 @@ VIEWS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("method", UFUNCS)
-def test_few_places_of_a_view_are_written_in_place(view: str, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_positions_of_a_view_are_written_in_place(view: str, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     base = rng.integers(1, 9, (34, 51, 40)).astype(np.float32)
     shape = VIEWS[view](base).shape
@@ -285,11 +285,11 @@ def test_few_places_of_a_view_are_written_in_place(view: str, method: str, monke
         UFUNCS[method].at(VIEWS[view](theirs), key, values)
         assert getattr(gs.at(seen)[key], method)(values, out=seen) is seen
         np.testing.assert_array_equal(ours, theirs)
-        place = next(place for place, part in enumerate(key) if isinstance(part, np.ndarray))
+        position = next(position for position, part in enumerate(key) if isinstance(part, np.ndarray))
         bad = list(key)
-        bad[place] = key[place].copy()
-        bad[place].flat[-1] = 99
-        with pytest.raises(OpIndexError, match=rf"key\[{place}\].* = 99"):
+        bad[position] = key[position].copy()
+        bad[position].flat[-1] = 99
+        with pytest.raises(OpIndexError, match=rf"key\[{position}\].* = 99"):
             getattr(gs.at(seen)[tuple(bad)], method)(values, out=seen)
         np.testing.assert_array_equal(ours, theirs)
     assert view == "whole" or sum(few is not None for few in found) == 4
@@ -313,9 +313,9 @@ def test_a_write_to_a_view_takes_no_memory_for_all_of_it() -> None:
 
 @pytest.mark.parametrize("method", ["get", "add"])
 def test_common_keys_take_the_short_way(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    data, places = np.arange(24.0).reshape(4, 6), np.array([3, 1, 3])
+    data, positions = np.arange(24.0).reshape(4, 6), np.array([3, 1, 3])
     monkeypatch.setattr("gatherscatter.functions.at.select", None)  # step by step
-    for key in (places, (slice(None), places), (places, places)):
+    for key in (positions, (slice(None), positions), (positions, positions)):
         values = np.ones(data[key].shape)
         expected = data.copy()
         np.add.at(expected, key, values)
@@ -328,7 +328,7 @@ def test_common_keys_take_the_short_way(method: str, monkeypatch: pytest.MonkeyP
 @pytest.mark.native
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_an_exception_of_a_signal_handler_does_not_add_twice() -> None:
-    data, places, values = np.zeros(9), np.zeros(1000, np.int64), np.ones(1000)
+    data, positions, values = np.zeros(9), np.zeros(1000, np.int64), np.ones(1000)
     stopped = []
 
     def stop(*_: object) -> None:
@@ -342,7 +342,7 @@ def test_an_exception_of_a_signal_handler_does_not_add_twice() -> None:
             try:
                 signal.setitimer(signal.ITIMER_REAL, 1e-4)
                 while True:
-                    gs.at(data)[places].add(values, out=data)
+                    gs.at(data)[positions].add(values, out=data)
                     adds += 1
             except TimeoutError:
                 pass
@@ -352,7 +352,7 @@ def test_an_exception_of_a_signal_handler_does_not_add_twice() -> None:
     assert adds * 1000 <= data[0] <= (adds + len(stopped)) * 1000
 
 
-def test_a_place_without_a_key_is_not_iterable() -> None:
+def test_a_position_without_a_key_is_not_iterable() -> None:
     with pytest.raises(TypeError, match="not iterable"):
         list(gs.at(np.zeros(3)))  # type: ignore[call-overload]
     with pytest.raises(TypeError, match=r"not (a container|iterable)"):

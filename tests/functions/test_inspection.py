@@ -54,8 +54,8 @@ def test_bad_calls(indices: object, shape: object, axis: int | None, error: type
 
 
 @pytest.mark.parametrize("shape", [(2**40, 2**40), (2**20, 2**20)])
-def test_places_beyond_64_bits(shape: tuple[int, int]) -> None:
-    """Places are compared correctly even if their row numbers would overflow."""
+def test_elements_beyond_64_bits(shape: tuple[int, int]) -> None:
+    """Elements are compared correctly even if their row numbers would overflow."""
     last = shape[1] - 1
     report = gs.inspect([[0, last], [1, 0], [1, last], [1, -1], [-1, 0], [-1, 0], [shape[0], 0]], shape)
     assert (report.duplicates, report.is_sorted, report.out_of_range) == (2, True, 1)
@@ -92,7 +92,7 @@ def test_ten_positions_are_kept_and_three_printed() -> None:
     assert "50 at indices[0, 0] = 100, indices[1, 0] = 101, indices[2, 0] = 102, ...\n" in str(report)
 
 
-def test_values_out_of_range_have_their_place_in_the_order() -> None:
+def test_values_out_of_range_are_sorted_last() -> None:
     for indices, is_sorted in (
         ([5, 0], False), ([0, 5], True), ([5, 6], True), ([6, 5], False), ([-9, 0], True), ([0, -9], False),
         ([-9, -4, -1, 4], True), ([3, -1, 9], True), ([9, -1], False),

@@ -1,4 +1,4 @@
-"""numpy-groupies' own tests, with `gatherscatter.aggregate` in the place of its implementations."""
+"""numpy-groupies' own tests, with `gatherscatter.aggregate` instead of its implementations."""
 
 from __future__ import annotations
 

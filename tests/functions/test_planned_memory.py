@@ -288,12 +288,12 @@ TEXTS = {
 @pytest.mark.full
 @pytest.mark.parametrize("kind", TEXTS)
 @pytest.mark.parametrize("updates_kind", ["same", "other"])
-@pytest.mark.parametrize("case", ["none", "add", "add without self", "one place", "gather", "strided", "out"])
+@pytest.mark.parametrize("case", ["none", "add", "add without self", "one target", "gather", "strided", "out"])
 def test_text(kind: str, updates_kind: str, case: str) -> None:
     n = 20_000
     data = TEXTS[kind](n)
     indices = np.random.default_rng(0).integers(0, n, n)
-    if case == "one place":
+    if case == "one target":
         n, indices = 3000, np.zeros(3000, np.int64)
     if case == "strided":
         data = np.repeat(data, 2)[::2]
@@ -302,7 +302,7 @@ def test_text(kind: str, updates_kind: str, case: str) -> None:
         function, arguments = "gather", [data, indices]
     elif updates_kind == "other" and kind in ("U", "wide U", "str"):
         arguments[2] = TEXTS["str" if kind != "str" else "U"](n)
-    if case in ("add", "add without self", "one place"):
+    if case in ("add", "add without self", "one target"):
         options = {"reduction": "add", "include_self": case != "add without self"}
     elif case == "out" and kind != "U":
         options = {"out": data.copy()}

@@ -157,8 +157,8 @@ def test_reduce_makes_of_each_group_what_numpy_makes(width: int, dtype: str, thr
         names += ["mean", "sum", "mul"]
     found = dict(zip(names, gs.prepare(rows, 10).reduce(updates, names, num_threads=threads), strict=True))
     assert found["count"].tolist() == np.bincount(rows, minlength=10).tolist()
-    for place in range(10):
-        (members,) = np.nonzero(rows == place)
+    for row in range(10):
+        (members,) = np.nonzero(rows == row)
         for name in set(names) - {"count"}:
             if len(members) == 0:
                 expected = 60 if name.startswith("arg") else OF_NOTHING.get(name, 0)
@@ -166,7 +166,7 @@ def test_reduce_makes_of_each_group_what_numpy_makes(width: int, dtype: str, thr
                 expected = members[getattr(updates[members], name)(0)]
             else:
                 expected = OF_A_GROUP[name](updates[members])
-            np.testing.assert_allclose(found[name][place], expected, rtol=1e-3 if dtype == "f2" else 1e-6)
+            np.testing.assert_allclose(found[name][row], expected, rtol=1e-3 if dtype == "f2" else 1e-6)
 
 
 def test_reduce_along_other_axes_and_by_tuples() -> None:
@@ -205,7 +205,7 @@ def test_reduce_refuses_what_it_does_not_know() -> None:
         edges.reduce(np.ones(3), "sum")
 
 
-# Enough places with few updates each to use groups.
+# Enough rows with few updates each to use groups.
 ROWS = np.array([3, 3, *range(30)])
 
 

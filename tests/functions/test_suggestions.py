@@ -211,8 +211,8 @@ def _transformed(function: Callable[[Any], Any]) -> Any:
     return torch.vmap(function)(_torch(np.zeros((2, 4, 3))))
 
 
-def _jvp(place: str, name: str) -> Any:
-    module, functions = (pytest.importorskip(each) for each in (place, f"gatherscatter.{name}"))
+def _jvp(package: str, name: str) -> Any:
+    module, functions = (pytest.importorskip(each) for each in (package, f"gatherscatter.{name}"))
     x = _torch(X) if name == "torch" else X
     index = _torch([0]) if name == "torch" else np.array([0])
     return module.jvp(lambda x: functions.scatter_update(x, index, x[:1], reduction="add"), (x,), (x,))

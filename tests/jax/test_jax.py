@@ -151,12 +151,12 @@ def test_a_scatter_writes_to_memory_that_nobody_needs_any_more() -> None:
     def append(cache: Any, position: Any, row: Any) -> Any:
         return gsj.scatter_update(cache, position, row)
 
-    place = cache.unsafe_buffer_pointer()
+    address = cache.unsafe_buffer_pointer()
     written = append(cache, jnp.array([3]), jnp.ones((1, 8)))
     assert cache.is_deleted()
     assert np.asarray(written).sum() == 8
     if ffi.is_available():
-        assert written.unsafe_buffer_pointer() == place
+        assert written.unsafe_buffer_pointer() == address
         shapes = [jax.ShapeDtypeStruct(shape, kind) for shape, kind in (((64, 8), float), ((1,), int), ((1, 8), float))]
         assert "copy(" not in append.lower(*shapes).compile().as_text()
 

@@ -77,16 +77,16 @@ def plain(
     """Compute the same with functions of jax.numpy, one bag after the other. JAX derives its gradients."""
     given = members or FORMS[form]
     indices = given.get("indices", np.arange(ROWS)).reshape(-1)
-    places = {
+    row_numbers = {
         "raise": np.where(indices < 0, indices + ROWS, indices),
         "wrap": indices % ROWS,
         "clip": np.clip(indices, 0, ROWS - 1),
         "fill": np.where(indices < 0, indices + ROWS, indices),
     }[mode]
-    there = (places >= 0) & (places < ROWS)
+    there = (row_numbers >= 0) & (row_numbers < ROWS)
     assert there.all() or mode == "fill"
     wide = lambda mask, like: mask.reshape(-1, *(1,) * (like.ndim - 1))  # noqa: E731
-    rows = data[np.where(there, places, 0)]
+    rows = data[np.where(there, row_numbers, 0)]
     rows = jnp.where(wide(there, rows), rows, 0)
     rows = rows if weights is None else rows * wide(weights.reshape(-1), rows)
     fold = {"add": jnp.sum, "mul": jnp.prod, "min": jnp.min, "max": jnp.max, "mean": jnp.mean}[reduction]

@@ -57,7 +57,7 @@ def test_only_tools_import_the_root() -> None:
     assert found == []
 
 
-def test_our_modules_are_imported_by_name_in_one_place() -> None:
+def test_our_modules_are_imported_by_name_in_one_module() -> None:
     """Elsewhere, ``import_module`` gets the name of another library, as a constant."""
     found = []
     for name, tree in sources(PACKAGE, MODELS, REFEREE, BENCHMARK):

@@ -79,7 +79,7 @@ def test_an_interrupted_start_does_not_answer_the_next_question() -> None:
     assert (done.stdout, done.stderr) == ("b'next'\n", "")
 
 
-def test_the_current_folder_is_not_a_place_of_modules(tmp_path: Path) -> None:
+def test_the_current_folder_has_no_modules(tmp_path: Path) -> None:
     """It can hold a model of somebody else, with modules that would run."""
     for name in ("json", "numpy", "runpy", "gatherscatter"):
         (tmp_path / f"{name}.py").write_text("import os; os._exit(7)")

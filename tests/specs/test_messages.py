@@ -1,4 +1,4 @@
-"""Call -> exact text: each message names the fault, the place, the allowed values and the way out, if there is one."""
+"""Call -> text: each message names the fault, the position, the allowed values and the way out, if there is one."""
 
 from __future__ import annotations
 

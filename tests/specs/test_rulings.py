@@ -64,10 +64,10 @@ def test_o3_last_write_in_row_major_order_wins_nd(name):
     equal(gs.op(name)(i64([0, 0, 0]), i64([[1], [0], [1], [1]]), i64([10, 20, 30, 40])), [20, 40, 0])
     strings = gs.op(name)(text(["a", "b"]), i64([[0], [0]]), text(["first", "last"]))
     assert strings.tolist() == ["last", "b"]
-    # large enough for several threads: 300000 writes to 7 places, and two dims of tuples
+    # large enough for several threads: 300000 writes to 7 targets, and two dims of tuples
     count = 300_000
     indices = (np.arange(count) % 7).reshape(300, 1000, 1)
-    expected = [count - 1 - (count - 1 - place) % 7 for place in range(7)]
+    expected = [count - 1 - (count - 1 - target) % 7 for target in range(7)]
     equal(gs.op(name)(np.zeros(7, np.int64), indices, np.arange(count).reshape(300, 1000)), expected)
 
 

@@ -285,11 +285,11 @@ REDUCING = [row for row in ROWS if "max" in row.reductions]
 @pytest.mark.parametrize("element", ["float16", "bfloat16", "float32", "int8", "uint64", "bool"])
 @pytest.mark.parametrize("row", REDUCING, ids=lambda row: row.name)
 def test_larger_reductions(row, element):
-    places, count, width = LARGE[row.kernel]
+    sizes, count, width = LARGE[row.kernel]
     noise = np.random.default_rng(count)
-    data = fill_from_bytes(element, (places, width), noise.bytes(places * width))
+    data = fill_from_bytes(element, (sizes, width), noise.bytes(sizes * width))
     updates = fill_from_bytes(element, (count, width), noise.bytes(count * width))
-    inputs = [data, noise.integers(-places, places, (count, 1)), updates]
+    inputs = [data, noise.integers(-sizes, sizes, (count, 1)), updates]
     if "axis" in row.inputs:
         inputs.append(np.array(0))
     for attributes in attribute_combinations(row):

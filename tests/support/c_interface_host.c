@@ -133,10 +133,10 @@ static outcome run(const call* c, const gatherscatter_threads* threads) {
     done.result = calloc((size_t)done.size + 1, 1);
     if (!done.result) fail("out of memory");
     if (c->in_place) {
-        const int place = c->operation.kernel == GATHERSCATTER_GATHER_REDUCE ? 5 : 0; /* init, or data */
-        if (c->sizes[place] != done.size) fail("the result has another size than the input in its place");
-        memcpy(done.result, inputs[place], (size_t)done.size);
-        inputs[place] = done.result;
+        const int number = c->operation.kernel == GATHERSCATTER_GATHER_REDUCE ? 5 : 0; /* init, or data */
+        if (c->sizes[number] != done.size) fail("the result has another size than the input that it replaces");
+        memcpy(done.result, inputs[number], (size_t)done.size);
+        inputs[number] = done.result;
     }
     done.status = gatherscatter_plan_run(plan, inputs, done.result, threads);
     gatherscatter_plan_release(plan);

@@ -13,7 +13,7 @@ from tests.support.paths import ROOT
 
 
 def compare_structs(namespace: str, structs: dict[tuple[str, str], str]) -> list[str]:
-    """Return conditions: fields have the same places and sizes. ``structs`` maps two names to pairs of fields."""
+    """Return conditions: fields have the same offsets and sizes. ``structs`` maps two names to pairs of fields."""
     conditions = []
     for (own, its), fields in structs.items():
         for pair in fields.split():

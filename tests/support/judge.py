@@ -1,4 +1,4 @@
-"""Checks that the library agrees with the oracle: the same array, or the same class of error at the same place."""
+"""Checks that the library agrees with the oracle: the same array, or the same class of error at the same position."""
 
 from __future__ import annotations
 
@@ -162,11 +162,11 @@ def check_in_place(kernel: str, call: RandomCall, num_threads: int | None) -> No
     """Check a scatter into its own data."""
     (data, *rest), keywords = call
     expected = outcome(oracle.array_call, kernel, data, *rest, **keywords)
-    place = data.copy() if 0 in data.strides or not data.flags.writeable else data
-    before = content(place)
-    result = outcome(getattr(gs, kernel), place, *rest, **keywords, num_threads=num_threads, out=place)
-    _compare(result, expected, kernel, [place, *rest], keywords)
-    assert result is place if not isinstance(expected, Exception) else content(place) == before
+    target = data.copy() if 0 in data.strides or not data.flags.writeable else data
+    before = content(target)
+    result = outcome(getattr(gs, kernel), target, *rest, **keywords, num_threads=num_threads, out=target)
+    _compare(result, expected, kernel, [target, *rest], keywords)
+    assert result is target if not isinstance(expected, Exception) else content(target) == before
 
 
 def check_prepared(kernel: str, call: RandomCall, num_threads: int | None) -> None:

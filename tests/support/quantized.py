@@ -82,8 +82,8 @@ def draw_call(
         zeros = draw_codes(generator, kind, (*blocks[:-1], -(-blocks[-1] // count)))
     size = shape[axis]
     reach = 2 if bad else 0
-    places = tuple(int(n) for n in generator.integers(0, 4, generator.integers(0, 3)))
+    index_shape = tuple(int(n) for n in generator.integers(0, 4, generator.integers(0, 3)))
     index_type = generator.choice(["int32", "int64"] if like_onnxruntime else ["int16", "int32", "int64"])
-    indices = generator.integers(-size - reach, size + reach, places).astype(index_type)
+    indices = generator.integers(-size - reach, size + reach, index_shape).astype(index_type)
     options = {"axis": axis, "quantize_axis": along, "block_size": 0 if whole else block, "bits": bits}
     return QuantizedCall(draw_codes(generator, kind, tuple(shape)), indices, scales, zeros, options)

@@ -107,17 +107,17 @@ def not_finite(name: str, values: Sequence[Any], options: dict[str, Any]) -> Any
 
 
 def quantile(ordered: Sequence[Any], options: dict[str, Any]) -> Any:
-    place = exact(options.get("q", 0.5) * (len(ordered) - 1))  # a float, as in NumPy
-    low, high = math.floor(place), math.ceil(place)
+    rank = exact(options.get("q", 0.5) * (len(ordered) - 1))  # a float, as in NumPy
+    low, high = math.floor(rank), math.ceil(rank)
     method = options.get("method", "linear")
     if method == "nearest":
-        return ordered[round(place)]
+        return ordered[round(rank)]
     if method in ("lower", "higher") or low == high:
         return ordered[high if method == "higher" else low]
     below, above = ordered[low], ordered[high]
     if not (math.isfinite(float(below)) and math.isfinite(float(above))):
         return None  # not checked
-    share = Fraction(1, 2) if method == "midpoint" else place - low
+    share = Fraction(1, 2) if method == "midpoint" else rank - low
     return exact(below) + (exact(above) - exact(below)) * share
 
 

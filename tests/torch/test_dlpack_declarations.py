@@ -37,7 +37,7 @@ VALUES = {
 def test_declarations() -> None:
     conditions = [f"static_cast<int>(gs::dlpack::{own}) == static_cast<int>({its})" for own, its in VALUES.items()]
     conditions += compare_structs("gs::dlpack", STRUCTS)
-    # Fields of fields have no size in an expression of this form; their places are enough.
+    # Fields of fields have no size in an expression of this form; their offsets are enough.
     conditions = [each for each in conditions if not each.startswith("sizeof") or "." not in each]
     done = compile_conditions(find_own_header("dlpack.hpp"), "ATen/dlpack.h", INCLUDE, conditions)
     assert done.returncode == 0, done.stderr

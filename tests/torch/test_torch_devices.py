@@ -74,7 +74,7 @@ def reduce(data, indices, **options):
 
 
 def draw_call(rng, name, mode, index_type, *, batched=True):
-    """Draw the shape of data, indices, the shape of the slots, and the places of a call."""
+    """Draw the shape of data, indices, the shape of the slots, and the keywords of a call."""
     shape = tuple(rng.integers(1, 5, rng.integers(1, 4)))
     if name.endswith("nd"):
         batch = int(rng.integers(0, len(shape))) if batched and name.startswith("gather") else 0
@@ -125,10 +125,10 @@ def test_gathers_are_those_of_the_oracle(device, name, mode):
     rng = np.random.default_rng([GATHERS.index(name), len(mode)])
     for dtype in TYPES:
         for index_type in ("int64", rng.choice(["int8", "uint8", "int32", "uint16", "uint64"])):
-            shape, indices, _, places = draw_call(rng, name, mode, index_type)
+            shape, indices, _, keywords = draw_call(rng, name, mode, index_type)
             data = draw_values(rng, shape, dtype)
-            wanted = array_functions.array_call(name, data, indices, mode=mode, **places)
-            made = move(name, as_tensor(data, device), as_tensor(indices, device), mode=mode, **places)
+            wanted = array_functions.array_call(name, data, indices, mode=mode, **keywords)
+            made = move(name, as_tensor(data, device), as_tensor(indices, device), mode=mode, **keywords)
             assert_same(made, wanted, rounds=False)
 
 
@@ -141,9 +141,9 @@ def test_scatters_are_those_of_the_oracle(device, name, reduction):
         if not is_reducible(reduction, dtype):
             continue
         for mode in ("raise", "wrap", "clip", "drop"):
-            shape, indices, slots, places = draw_call(rng, name, mode, "int64")
+            shape, indices, slots, keywords = draw_call(rng, name, mode, "int64")
             data, updates = draw_values(rng, shape, dtype), draw_values(rng, slots, dtype)
-            how = {"reduction": reduction, "mode": mode, **places}
+            how = {"reduction": reduction, "mode": mode, **keywords}
             if reduction != "none" and rng.random() < 0.5:
                 how["include_self"] = False
             if dtype == "float16" and reduction in ("add", "mul", "mean", "sub") and rng.random() < 0.5:
@@ -157,7 +157,7 @@ def test_scatters_are_those_of_the_oracle(device, name, reduction):
 
 @pytest.mark.parametrize(("count", "size"), [(1, 1), (1000, 1), (1000, 7), (4097, 5000), (300, 300)])
 @pytest.mark.parametrize("reduction", ["none", "add", "mul", "min", "max", "mean"])
-def test_many_updates_of_few_places(device, count, size, reduction):
+def test_many_updates_of_few_targets(device, count, size, reduction):
     rng = np.random.default_rng(count)
     rows = np.where(rng.random(count) < 0.5, 0, rng.integers(0, size, count))
     data, updates = rng.integers(-9, 9, (size, 3)), rng.integers(-9, 9, (count, 3))

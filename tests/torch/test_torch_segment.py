@@ -41,7 +41,7 @@ FORMS = [
 
 
 def example(shape: tuple[int, ...], index_shape: tuple[int, ...], dtype: Any = None) -> tuple[Any, Any]:
-    """Return values with many ties, and an index without the last place."""
+    """Return values with many ties, and an index without the last target."""
     generator = torch.Generator().manual_seed(len(shape) + sum(shape))
     src = torch.randint(-3, 4, shape, generator=generator).to(dtype or torch.float64)
     return src, torch.randint(0, SIZE - 1, index_shape, generator=generator)
@@ -54,16 +54,17 @@ def distinct(shape: tuple[int, ...], index_shape: tuple[int, ...]) -> tuple[Any,
 
 
 def by_loops(src: Any, index: Any, dim: int, reduce: Callable[[Any], Any], empty: float) -> Any:
-    """Reduce each lane and each place separately, in order."""
+    """Reduce each lane and each target separately, in order."""
     dim %= src.ndim
     if index.ndim == 1:
         index = index.reshape(*(1,) * dim, -1)
     index = index.reshape(*index.shape, *(1,) * (src.ndim - index.ndim)).expand(src.shape)
     others = (*src.shape[:dim], *src.shape[dim + 1 :])
-    lanes, places = (each.movedim(dim, -1).reshape(torch.Size(others).numel(), src.shape[dim]) for each in (src, index))
+    size = (torch.Size(others).numel(), src.shape[dim])
+    lanes, targets = (each.movedim(dim, -1).reshape(size) for each in (src, index))
     result = [
-        [reduce(lane[place == number]) if (place == number).any() else torch.tensor(empty) for number in range(SIZE)]
-        for lane, place in zip(lanes, places, strict=True)
+        [reduce(lane[target == number]) if (target == number).any() else torch.tensor(empty) for number in range(SIZE)]
+        for lane, target in zip(lanes, targets, strict=True)
     ]
     flat = torch.stack([torch.stack([each.to(torch.float64) for each in row]) for row in result]) if result else src
     return flat.reshape(*others, SIZE).movedim(-1, dim)
@@ -201,20 +202,20 @@ def test_std_is_that_of_pytorch(unbiased: bool) -> None:
     assert same.grad.tolist() == [0, 0, 0]
 
 
-def test_softmax_and_its_like_are_those_of_pytorch_in_each_place() -> None:
+def test_softmax_and_its_like_are_those_of_pytorch_in_each_target() -> None:
     src, index = example((2, 9), (2, 9))
     src[0, :2] = torch.tensor([1000.0, -1000.0])
     soft, log = segment.scatter_softmax(src, index), segment.scatter_log_softmax(src, index)
     total = segment.scatter_logsumexp(src, index, dim_size=SIZE)
     for lane in range(2):
-        for place in range(SIZE):
-            here = index[lane] == place
+        for target in range(SIZE):
+            here = index[lane] == target
             torch.testing.assert_close(soft[lane, here], src[lane, here].softmax(0))
             torch.testing.assert_close(log[lane, here], src[lane, here].log_softmax(0))
             if here.any():
-                torch.testing.assert_close(total[lane, place], src[lane, here].logsumexp(0))
+                torch.testing.assert_close(total[lane, target], src[lane, here].logsumexp(0))
             else:
-                assert total[lane, place] == 0
+                assert total[lane, target] == 0
     with pytest.raises(TypeError, match="src must be floats"):
         segment.scatter_softmax(src.to(torch.int64), index)
 
@@ -325,9 +326,9 @@ def test_pointers_are_taken_or_refused_with_a_sentence(drawn: Any, name: str) ->
     rows = indptr.expand(*src.shape[:dim], -1)
     assert found.shape == (*src.shape[:dim], rows.shape[-1] - 1, *src.shape[dim + 1 :])
     if name in ("csr", "sum_csr"):
-        for place in np.ndindex(*found.shape[: dim + 1]):
-            first, last = rows[place[:-1]][place[-1] : place[-1] + 2].tolist()
-            assert torch.equal(found[place], src[place[:-1]][first:last].sum(0))
+        for target in np.ndindex(*found.shape[: dim + 1]):
+            first, last = rows[target[:-1]][target[-1] : target[-1] + 2].tolist()
+            assert torch.equal(found[target], src[target[:-1]][first:last].sum(0))
 
 
 @given(drawn=pointers())
@@ -345,8 +346,8 @@ def test_pointers_of_gathers_are_taken_or_refused_with_a_sentence(drawn: Any) ->
     if not good:
         assert "gather_csr: indptr" in str(found)
         return
-    for place in np.ndindex(*src.shape[:dim]):
-        assert torch.equal(found[place], src[place].repeat_interleave(rows[place].diff().to(torch.int64), dim=0))
+    for target in np.ndindex(*src.shape[:dim]):
+        assert torch.equal(found[target], src[target].repeat_interleave(rows[target].diff().to(torch.int64), dim=0))
 
 
 def test_results_are_contiguous() -> None:

@@ -32,15 +32,15 @@ COMPLEX = torch.ones(3, dtype=torch.complex64)
 BY_INDEX = [name for name in segment.__all__ if name.startswith("scatter") or name.endswith("_coo")]
 BY_POINTERS = [name for name in segment.__all__ if name.endswith("_csr")]
 SOURCES = {name: torch.ones(2) if name == "gather_csr" else SRC for name in segment.__all__}
-PLACES = {name: "indptr" if name in BY_POINTERS else "index" for name in segment.__all__}
+INDEXES = {name: "indptr" if name in BY_POINTERS else "index" for name in segment.__all__}
 
 
-def call(name: str, src: Any, place: Any) -> Any:
+def call(name: str, src: Any, index: Any) -> Any:
     size = {} if name in BY_POINTERS or name == "gather_coo" else {"dim_size": 3}
-    return getattr(segment, name)(src, place, **size)
+    return getattr(segment, name)(src, index, **size)
 
 
-def place_of(name: str) -> Any:
+def index_of(name: str) -> Any:
     return POINTERS if name in BY_POINTERS else INDEX
 
 
@@ -133,7 +133,7 @@ SHAPE_ERRORS: dict[str, Callable[[], Any]] = {
     "scatter: index has 3 entries, but src has 9 along dim 1; did you mean dim=0? (index (3,), src (3, 9))": (
         lambda: segment.scatter(MATRIX, INDEX)
     ),
-    "scatter: index must have the first 2 dimensions of src, or 1 in their place (index (2, 5), src (2, 7, 3))": (
+    "scatter: index must have the first 2 dimensions of src, or 1 instead of them (index (2, 5), src (2, 7, 3))": (
         lambda: segment.scatter(CUBE, torch.zeros(2, 5, dtype=torch.int64), 1)
     ),
     "scatter: index must not have more dimensions than src (index (3, 1), src (3,))": lambda: segment.scatter(
@@ -142,7 +142,7 @@ SHAPE_ERRORS: dict[str, Callable[[], Any]] = {
     "segment_coo: index must have at least one dimension (index (), src (3,))": lambda: segment.segment_coo(
         SRC, torch.tensor(1)
     ),
-    "gather_coo: index must have the first 1 dimensions of src, or 1 in their place (index (3, 2), src (2, 7, 3))": (
+    "gather_coo: index must have the first 1 dimensions of src, or 1 instead of them (index (3, 2), src (2, 7, 3))": (
         lambda: segment.gather_coo(CUBE, torch.zeros(3, 2, dtype=torch.int64))
     ),
     "scatter: src must have at least one dimension": lambda: segment.scatter(torch.tensor(1.0), INDEX),
@@ -278,17 +278,17 @@ UNUSUAL: dict[str, tuple[Callable[[Any], Any], str]] = {
 @pytest.mark.parametrize("name", segment.__all__)
 def test_unusual_tensors_are_refused_with_advice(name: str, kind: str) -> None:
     make, end = UNUSUAL[kind]
-    src, place = SOURCES[name], place_of(name)
+    src, index = SOURCES[name], index_of(name)
     with pytest.raises(OpTypeError) as caught:
-        call(name, make(src), place)
+        call(name, make(src), index)
     assert str(caught.value) == f"{name}: src {end.format(name='src')}"
     assert caught.value.input == "src"
     with pytest.raises(OpTypeError) as caught:
-        call(name, src, make(place))
-    assert str(caught.value) == f"{name}: {PLACES[name]} {end.format(name=PLACES[name])}"
+        call(name, src, make(index))
+    assert str(caught.value) == f"{name}: {INDEXES[name]} {end.format(name=INDEXES[name])}"
     if kind != "nothing" and "softmax" not in name:
         with pytest.raises(OpTypeError) as caught:
-            getattr(segment, name)(src, place, out=make(torch.zeros(2)))
+            getattr(segment, name)(src, index, out=make(torch.zeros(2)))
         assert str(caught.value) == f"{name}: out {end.format(name='out')}"
 
 
@@ -314,10 +314,10 @@ def test_so_they_are_by_the_array_functions_and_by_embedding_bags(kind: str) -> 
 
 @pytest.mark.parametrize("name", segment.__all__)
 def test_tensors_on_two_devices_are_refused(name: str) -> None:
-    src, place, own = SOURCES[name], place_of(name), PLACES[name]
+    src, index, own = SOURCES[name], index_of(name), INDEXES[name]
     for given, text in (
-        ((on_cuda(src), place), f"{name}: src is on cuda:0, but {own} on cpu; use {own}.to(src.device)"),
-        ((src, on_cuda(place)), f"{name}: src is on cpu, but {own} on cuda:0; use {own}.to(src.device)"),
+        ((on_cuda(src), index), f"{name}: src is on cuda:0, but {own} on cpu; use {own}.to(src.device)"),
+        ((src, on_cuda(index)), f"{name}: src is on cpu, but {own} on cuda:0; use {own}.to(src.device)"),
     ):
         with pytest.raises(OpTypeError) as caught:
             call(name, *given)

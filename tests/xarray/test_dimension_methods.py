@@ -145,12 +145,12 @@ def test_a_scatter_writes_where_a_gather_reads(data: Any, reduction: str) -> Non
     method = {"time": "nearest", "lat": "exact", "depth": "pad"}
     indices = {name: LABELS[name][method.get(name)] for name in ("run", "depth", "time", "lat")}
     updates = xr.DataArray(np.arange(1.0, 7), dims="point")
-    places = {
+    positions = {
         name: index if name == "run" else data.get_index(name).get_indexer(index, {"exact": None}.get(how, how))
         for name, index in indices.items()
         for how in [method.get(name)]
     }
-    wanted = gsx.scatter(data, {name: point(*one) for name, one in places.items()}, updates, reduction=reduction)
+    wanted = gsx.scatter(data, {name: point(*one) for name, one in positions.items()}, updates, reduction=reduction)
     tolerance = {"time": np.timedelta64(2, "h"), "depth": 10}
     found = gsx.scatter(data, indices, updates, method=method, tolerance=tolerance, reduction=reduction)
     xr.testing.assert_identical(found, wanted)

@@ -223,7 +223,7 @@ def test_labels_that_are_far_leave_gaps() -> None:
 
 @pytest.mark.parametrize("lazy", [False, True])
 @pytest.mark.parametrize(("mode", "inside"), [("wrap", [1, 2, 1]), ("clip", [1, 2, 0])])
-def test_coordinates_are_those_of_the_place_that_is_read(mode: str, inside: Any, lazy: bool) -> None:
+def test_coordinates_are_those_of_the_element_that_is_read(mode: str, inside: Any, lazy: bool) -> None:
     where = xr.DataArray([1, 5 if mode == "wrap" else 3, -5], dims="p")
     if lazy:
         pytest.importorskip("dask")

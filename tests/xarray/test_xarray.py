@@ -36,7 +36,7 @@ INDICES = {
     "outer": {"y": of(2, 0, dims="a"), "x": of(1, 3, 1, dims="b")},
     "boxes": {"x": of([1, 0], [3, 2], dims=("a", "b"))},
     "walked along": {"x": of([1, 0, 3], [3, 2, 3], dims=("t", "y"))},
-    "walked along, with places of its own": {"y": of([1, 0], [2, 2], dims=("t", "p")), "x": of(0, 3, dims="p")},
+    "walked along, with elements of its own": {"y": of([1, 0], [2, 2], dims=("t", "p")), "x": of(0, 3, dims="p")},
 }
 
 
@@ -54,11 +54,11 @@ def test_a_scatter_visits_position_after_position(indices: Any, reduction: str) 
     updates = slots.copy(data=np.random.default_rng(0).normal(10, 5, slots.shape))
     found = gsx.scatter(DATA, indices, updates, reduction=reduction)
     number = DATA.copy(data=np.arange(24).reshape(DATA.shape))
-    places = gsx.gather(number, indices).values.ravel()
+    elements = gsx.gather(number, indices).values.ravel()
     expected = DATA.values.ravel().copy()
-    for place, update in zip(places, updates.values.ravel(), strict=True):
-        before = expected[place]
-        expected[place] = {"none": update, "add": before + update, "max": max(before, update)}[reduction]
+    for element, update in zip(elements, updates.values.ravel(), strict=True):
+        before = expected[element]
+        expected[element] = {"none": update, "add": before + update, "max": max(before, update)}[reduction]
     np.testing.assert_array_equal(found.values.ravel(), expected)
     assert found.dims == DATA.dims
     assert found.attrs == DATA.attrs
@@ -237,14 +237,15 @@ def reduce_present(reduction: str, members: list[float]) -> float:
     return float(getattr(xr.DataArray(members), names.get(reduction, reduction))(skipna=True))
 
 
-def scatter_present(data: Any, places: Any, updates: Any, reduction: str, include_self: bool) -> Any:
+def scatter_present(data: Any, elements: Any, updates: Any, reduction: str, include_self: bool) -> Any:
     """Compute a scatter with skipna, element by element."""
     result = data.copy()
-    for place in np.unique(places):
-        members = [update for at, update in zip(places, updates, strict=True) if at == place and not np.isnan(update)]
-        own = [data[place]] if include_self and reduction != "none" else []
+    for element in np.unique(elements):
+        pairs = zip(elements, updates, strict=True)
+        members = [update for at, update in pairs if at == element and not np.isnan(update)]
+        own = [data[element]] if include_self and reduction != "none" else []
         if members:
-            result[place] = reduce_present(reduction, own + members)
+            result[element] = reduce_present(reduction, own + members)
     return result
 
 
@@ -363,11 +364,11 @@ def test_lazy_array_functions_lose_no_names() -> None:
         gs.gather(DATA.chunk(1), [0])
 
 
-def test_labels_of_updates_are_those_of_the_places() -> None:
+def test_labels_of_updates_are_those_of_the_elements() -> None:
     data = xr.DataArray(np.zeros(3), dims="x", coords={"x": [10, 20, 30]})
     updates = xr.DataArray([1.0, 2.0], dims="x", coords={"x": [20, 30]})
-    for places, method in (([1, 2], None), ([20, 30], "exact")):
-        assert gs.xarray.scatter(data, {"x": places}, updates, method=method).values.tolist() == [0, 1, 2]
+    for elements, method in (([1, 2], None), ([20, 30], "exact")):
+        assert gs.xarray.scatter(data, {"x": elements}, updates, method=method).values.tolist() == [0, 1, 2]
     with pytest.raises(gs.OpValueError, match="updates have other labels along 'x' than the indexed elements"):
         gs.xarray.scatter(data, {"x": [0, 1]}, updates)
     assert gs.xarray.scatter(data, {"x": [0, 1]}, updates.drop_vars("x")).values.tolist() == [1, 2, 0]

@@ -32,10 +32,10 @@ KILLS = int(os.environ.get("GATHERSCATTER_KILLS", "25"))
 JOB = SUPPORT / "zarr_job.py"
 
 
-def stored(place: Any, values: np.ndarray, chunks: Any, shards: Any = None, **options: Any) -> Any:
+def stored(store: Any, values: np.ndarray, chunks: Any, shards: Any = None, **options: Any) -> Any:
     """Store values as an array of Zarr."""
     array = zarr.create_array(
-        place, shape=values.shape, dtype=values.dtype, chunks=chunks, shards=shards, overwrite=True, **options
+        store, shape=values.shape, dtype=values.dtype, chunks=chunks, shards=shards, overwrite=True, **options
     )
     array[...] = values
     return array
@@ -437,8 +437,8 @@ def test_two_processes_on_one_array_lose_nothing(tmp_path: Path) -> None:
 def test_threads_of_one_process_lose_nothing(tmp_path: Path) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
-    for place in (tmp_path / "z", zarr.storage.MemoryStore()):
-        array = stored(place, np.zeros(4), (4,))
+    for store in (tmp_path / "z", zarr.storage.MemoryStore()):
+        array = stored(store, np.zeros(4), (4,))
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(lambda _, a=array: gsz.scatter_nd(a, [[1]], [1.0], reduction="add"), range(40)))
         assert array[1] == 40

@@ -1,6 +1,6 @@
 // A stand-in for ONNX Runtime's header, which no Python package has: what examples/onnxruntime_cpp uses of it.
 //
-// OrtApi is an array of functions. Their places in it never change.
+// OrtApi is an array of functions. Their positions in it never change.
 
 #pragma once
 
