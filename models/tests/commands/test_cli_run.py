@@ -86,7 +86,7 @@ def test_run_knows_a_npy_file_by_its_name(folder: Path) -> None:
 
 
 def test_run_says_which_node_failed(folder: Path) -> None:
-    np.save("positions.npy", np.array([5, 1]))  # two new tokens from position 5 do not fit into 6 places
+    np.save("positions.npy", np.array([5, 1]))  # two new tokens from position 5 do not fit into 6 positions
     with np.load(INPUTS) as file:
         np.savez("most.npz", **{name: array for name, array in file.items() if name != "positions"})
     assert "; in node ScatterND " in fail("run", MODEL, "most.npz", "positions.npy")

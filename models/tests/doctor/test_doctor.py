@@ -83,18 +83,18 @@ def texts(fixed: Fixed) -> str:
 
 
 def scatter_nd(reduction: str = "none", dtype: Any = F32, k: int | str = 1, rank: int = 1, **constants: Any) -> Any:
-    """Return a ScatterND with open sizes. If ``places`` is among the constants, the indices are a constant."""
+    """Return a ScatterND with open sizes. If ``rows`` is among the constants, the indices are a constant."""
     data = ["n", "m", "l"][:rank]
     updates = ["u", *data[k:]] if isinstance(k, int) else None
-    inputs = {"data": (dtype, data), "places": (I64, ["u", k]), "updates": (dtype, updates)}
-    made = [node("ScatterND", "data places updates", "out", "put", reduction=reduction)]
+    inputs = {"data": (dtype, data), "rows": (I64, ["u", k]), "updates": (dtype, updates)}
+    made = [node("ScatterND", "data rows updates", "out", "put", reduction=reduction)]
     given = {name: kind for name, kind in inputs.items() if name not in constants}
     return model(made, given, {"out": (dtype, data)}, constants)
 
 
 def scatter_elements(reduction: str = "none", dtype: Any = F32) -> onnx.ModelProto:
-    inputs = {"data": (dtype, ["n"]), "places": (I64, ["u"]), "updates": (dtype, ["u"])}
-    made = [node("ScatterElements", "data places updates", "out", "put", reduction=reduction)]
+    inputs = {"data": (dtype, ["n"]), "rows": (I64, ["u"]), "updates": (dtype, ["u"])}
+    made = [node("ScatterElements", "data rows updates", "out", "put", reduction=reduction)]
     return model(made, inputs, {"out": (dtype, ["n"])})
 
 
@@ -172,18 +172,18 @@ def test_a_bad_index_is_seen_although_it_stops_the_model() -> None:
 
 
 def test_constants_are_judged_without_inputs() -> None:
-    report = only(scatter_nd(places=[[3], [0], [3]]), None, "onnxruntime")
+    report = only(scatter_nd(rows=[[3], [0], [3]]), None, "onnxruntime")
     assert report.record.counts["repeated"] == 1
     assert report.facts == "3 tuples, 0..3, 1 repeated"
 
 
 def test_damaged_models_are_an_error_or_looked_at(tmp_path: Path) -> None:
-    content = scatter_nd(places=[[3], [0], [3]]).SerializeToString()
+    content = scatter_nd(rows=[[3], [0], [3]]).SerializeToString()
     generator = np.random.default_rng(3)
     for _ in range(300):
         damaged = bytearray(content)
-        for place in generator.integers(0, len(content), 3):
-            damaged[place] = generator.integers(256)
+        for row in generator.integers(0, len(content), 3):
+            damaged[row] = generator.integers(256)
         (tmp_path / "damaged.onnx").write_bytes(
             bytes(damaged[: generator.integers(len(content) // 2, len(content) + 1)])
         )
@@ -194,7 +194,7 @@ def test_damaged_models_are_an_error_or_looked_at(tmp_path: Path) -> None:
 
 
 def test_wrong_inputs_are_an_error() -> None:
-    with pytest.raises(ModelError, match="input 'places' must be int64; got float32"):
+    with pytest.raises(ModelError, match="input 'rows' must be int64; got float32"):
         examine(scatter_nd(), [np.zeros(4, F32), np.zeros((1, 1), F32), np.zeros(1, F32)])
     with pytest.raises(ValueError, match="there is no target 'abacus'"):
         examine(scatter_nd(), targets=["abacus"])
@@ -210,7 +210,7 @@ def racing(reduction: str) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
     generator = np.random.default_rng(1)
     data = np.ones(4, I32) if reduction == "mul" else np.zeros(4, I32)
     updates = generator.integers(1, MANY, MANY, dtype=I32) | 1  # odd numbers, so that the products never become zero
-    inputs = {"data": data, "places": generator.integers(0, 4, (MANY, 1)), "updates": updates}
+    inputs = {"data": data, "rows": generator.integers(0, 4, (MANY, 1)), "updates": updates}
     return scatter_nd(reduction, I32), inputs
 
 
@@ -224,7 +224,7 @@ def test_a_race_of_onnx_runtime_is_found_and_resolved(reduction: str, tmp_path: 
     expected = ours(made, inputs)
     runs = range(2000)  # a run takes 10 ms; on a busy machine its threads rarely run at the same time
     assert any(not same(run_ort(made, inputs, threads=4), expected) for _ in runs)
-    small = {"data": inputs["data"], "places": inputs["places"][:9], "updates": inputs["updates"][:9]}
+    small = {"data": inputs["data"], "rows": inputs["rows"][:9], "updates": inputs["updates"][:9]}
     fixed = fix(made, tmp_path / "fixed.onnx", small, targets=["onnxruntime"])
     assert "one after the other" in texts(fixed)
     assert all(same(run_ort(tmp_path / "fixed.onnx", inputs, threads=4), expected) for _ in range(5))
@@ -234,7 +234,7 @@ def test_a_race_of_onnx_runtime_is_found_and_resolved(reduction: str, tmp_path: 
 
 def test_few_updates_do_not_race() -> None:
     made, inputs = racing("add")
-    few = inputs | {"places": inputs["places"][:100], "updates": inputs["updates"][:100]}
+    few = inputs | {"rows": inputs["rows"][:100], "updates": inputs["updates"][:100]}
     assert only(made, few, "onnxruntime").verdicts["onnxruntime"].status == "supported"
     assert all(same(run_ort(made, few), ours(made, few)) for _ in range(20))
 
@@ -251,16 +251,16 @@ LACKING: list[tuple[str, str, Any, list[Any], list[list[int]], list[Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("op_type", "reduction", "dtype", "data", "places", "updates"), LACKING)
+@pytest.mark.parametrize(("op_type", "reduction", "dtype", "data", "rows", "updates"), LACKING)
 def test_reductions_that_onnx_runtime_lacks(
-    op_type: str, reduction: str, dtype: Any, data: list[Any], places: Any, updates: list[Any], tmp_path: Path
+    op_type: str, reduction: str, dtype: Any, data: list[Any], rows: Any, updates: list[Any], tmp_path: Path
 ) -> None:
-    shaped = places if op_type == "ScatterND" else [row[0] for row in places]
+    shaped = rows if op_type == "ScatterND" else [row[0] for row in rows]
     made = model(
-        [node(op_type, "data places updates", "out", reduction=reduction)],
-        {"data": (dtype, [3]), "updates": (dtype, [len(places)])},
+        [node(op_type, "data rows updates", "out", reduction=reduction)],
+        {"data": (dtype, [3]), "updates": (dtype, [len(rows)])},
         {"out": (dtype, [3])},
-        {"places": shaped},
+        {"rows": shaped},
     )
     inputs = {"data": np.array(data, dtype), "updates": np.array(updates, dtype)}
     assert only(made, inputs, "onnxruntime").verdicts["onnxruntime"].status == "refused"
@@ -283,8 +283,8 @@ def test_sums_of_halves_that_would_be_rounded_otherwise_are_left(tmp_path: Path)
 @pytest.mark.parametrize("widen", [False, True])
 def test_other_refused_types_get_no_advice_about_halves(widen: bool, tmp_path: Path) -> None:
     made = model(
-        [node("Gather", "data places", "out")],
-        {"data": (np.complex64, ["n"]), "places": (I64, ["k"])},
+        [node("Gather", "data rows", "out")],
+        {"data": (np.complex64, ["n"]), "rows": (I64, ["k"])},
         {"out": (np.complex64, ["k"])},
     )
     fixed = fix(made, tmp_path / "fixed.onnx", targets=["onnxruntime"], widen_halves=widen)
@@ -307,11 +307,11 @@ def test_sums_and_products_of_halves_are_computed_in_float32_on_request(
     assert fixed.after.worst == "supported"
     generator = np.random.default_rng(1)
     count = 250_000  # ONNX Runtime divides this number of updates between threads
-    places = generator.integers(-9, 9, count)
+    rows = generator.integers(-9, 9, count)
     updates = (generator.random(count) < 0.0001) + 1.0 if reduction == "mul" else generator.random(count) - 0.5
     inputs = {
         "data": generator.random(9).astype(dtype),
-        "places": places[:, None] if op_type == "ScatterND" else places,
+        "rows": rows[:, None] if op_type == "ScatterND" else rows,
         "updates": updates.astype(dtype),
     }
     wide = inputs | {name: inputs[name].astype(F32) for name in ("data", "updates")}
@@ -337,7 +337,7 @@ def run_ort_halves(path: Path, inputs: Arrays, threads: int) -> np.ndarray:
 
 
 def test_halves_without_repeated_indices_stay_exact_on_request(tmp_path: Path) -> None:
-    made = scatter_nd("add", F16, places=np.array([[0], [2]]))
+    made = scatter_nd("add", F16, rows=np.array([[0], [2]]))
     fixed = fix(made, tmp_path / "fixed.onnx", targets=["onnxruntime"], widen_halves=True)
     assert not fixed.widened
     assert "exact" in texts(fixed)
@@ -357,8 +357,8 @@ def test_extremes_of_halves_and_bools_do_not_race_after_the_rewriting(
 @pytest.mark.parametrize(("count", "code"), [("n", 1), (50_000, 1), (100, 0)])
 def test_a_refusal_that_may_be_a_crash_fails_on_memory(count: str | int, code: int, tmp_path: Path) -> None:
     made = model(
-        [node("ScatterND", "data places updates", "out", reduction="add")],
-        {"data": (F16, [1000, 64]), "places": (I64, [count, 1]), "updates": (F16, [count, 64])},
+        [node("ScatterND", "data rows updates", "out", reduction="add")],
+        {"data": (F16, [1000, 64]), "rows": (I64, [count, 1]), "updates": (F16, [count, 64])},
         {"out": (F16, [1000, 64])},
     )
     onnx.save(made, tmp_path / "model.onnx")
@@ -388,10 +388,10 @@ def test_halves_are_widened_from_the_command_line(tmp_path: Path, monkeypatch: p
 def test_nan_is_put_back(made: str, reduction: str, run: Any, tmp_path: Path) -> None:
     target = "onnxruntime" if run is run_ort else "openvino"
     original = scatter_nd(reduction) if made == "ScatterND" else scatter_elements(reduction)
-    places = np.array([0, 1, 1, 2, 3, 3])
+    rows = np.array([0, 1, 1, 2, 3, 3])
     inputs = {
         "data": np.array([NAN, 1, 2, 3, NAN], F32),
-        "places": places[:, None] if made == "ScatterND" else places,
+        "rows": rows[:, None] if made == "ScatterND" else rows,
         "updates": np.array([5, NAN, 7, NAN, 1, 8], F32),
     }
     expected = ours(original, inputs)
@@ -403,10 +403,10 @@ def test_nan_is_put_back(made: str, reduction: str, run: Any, tmp_path: Path) ->
 
 
 def test_the_deprecated_scatter_becomes_scatter_elements(tmp_path: Path) -> None:
-    inputs = {"data": np.arange(4, dtype=F32), "places": np.array([1, -1]), "updates": np.ones(2, F32)}
+    inputs = {"data": np.arange(4, dtype=F32), "rows": np.array([1, -1]), "updates": np.ones(2, F32)}
     made = model(
-        [node("Scatter", "data places updates", "out")],
-        {"data": (F32, [4]), "places": (I64, [2]), "updates": (F32, [2])},
+        [node("Scatter", "data rows updates", "out")],
+        {"data": (F32, [4]), "rows": (I64, [2]), "updates": (F32, [2])},
         {"out": (F32, [4])},
         opset=13,
     )
@@ -458,7 +458,7 @@ def test_sizes_are_not_wide() -> None:
 @pytest.mark.parametrize("reduction", ["none", "add"])
 def test_whole_updates_by_empty_tuples(reduction: str, tmp_path: Path) -> None:
     made = scatter_nd(reduction, k=0, rank=2)
-    inputs = {"data": np.arange(6, dtype=F32).reshape(2, 3), "places": np.zeros((2, 0), I64)}
+    inputs = {"data": np.arange(6, dtype=F32).reshape(2, 3), "rows": np.zeros((2, 0), I64)}
     inputs["updates"] = np.stack([inputs["data"] + 1, inputs["data"] + 2])
     expected = ours(made, inputs)
     assert only(made, inputs, "openvino").verdicts["openvino"].status != "supported"
@@ -534,8 +534,8 @@ def test_a_bad_index_does_not_become_a_crash_of_openvino(tmp_path: Path) -> None
     made = scatter_nd()
     made.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 9
     fix(made, tmp_path / "fixed.onnx", targets=["onnxruntime", "openvino"])
-    places = np.full((1000, 1), -10)
-    np.savez(tmp_path / "in.npz", data=np.zeros(9, F32), places=places, updates=np.ones(1000, F32))
+    rows = np.full((1000, 1), -10)
+    np.savez(tmp_path / "in.npz", data=np.zeros(9, F32), rows=rows, updates=np.ones(1000, F32))
     command = [sys.executable, "-m", "gatherscatter", "run", "fixed.onnx", "in.npz", "--engine", "openvino"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2, done
@@ -587,9 +587,9 @@ def test_wrong_shapes_stay_errors(made: str, tmp_path: Path) -> None:
         good = {"data": np.zeros((3, 2), F32), "at": np.zeros((2, 1), I64)}
         bad = good | {"at": np.zeros((2, 3), I64)}
     else:
-        places = {"places": np.array([[0], [0]])} if made == "constant" else {}
-        original = scatter_nd(rank=2, **places)
-        computed = {} if places else {"places": np.array([[0], [0]])}
+        rows = {"rows": np.array([[0], [0]])} if made == "constant" else {}
+        original = scatter_nd(rank=2, **rows)
+        computed = {} if rows else {"rows": np.array([[0], [0]])}
         good = {"data": np.zeros((4, 3), F32), "updates": np.ones((2, 3), F32)} | computed
         bad = good | {"updates": np.ones((3, 3), F32)}
     assert fix(original, tmp_path / "fixed.onnx", good).made
@@ -599,7 +599,7 @@ def test_wrong_shapes_stay_errors(made: str, tmp_path: Path) -> None:
 
 
 def test_repeated_constants_keep_the_last(tmp_path: Path) -> None:
-    made = scatter_nd(k=1, rank=2, places=[[3], [0], [-1], [0]])
+    made = scatter_nd(k=1, rank=2, rows=[[3], [0], [-1], [0]])
     made.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 4
     inputs = {"data": np.zeros((4, 2), F32), "updates": np.arange(8, dtype=F32).reshape(4, 2)}
     fixed = fix(made, tmp_path / "fixed.onnx", inputs)
@@ -610,10 +610,10 @@ def test_repeated_constants_keep_the_last(tmp_path: Path) -> None:
 def test_repeated_constants_of_scatter_elements_keep_the_last(tmp_path: Path) -> None:
     io = {"data": (F32, [3, 2]), "updates": (F32, [2, 2])}
     made = model(
-        [node("ScatterElements", "data places updates", "out")],
+        [node("ScatterElements", "data rows updates", "out")],
         io,
         {"out": (F32, [3, 2])},
-        {"places": [[2, 0], [-1, 1]]},
+        {"rows": [[2, 0], [-1, 1]]},
     )
     inputs = {"data": np.zeros((3, 2), F32), "updates": np.array([[1, 2], [3, 4]], F32)}
     fix(made, tmp_path / "fixed.onnx", inputs)
@@ -650,13 +650,13 @@ def test_functions_and_bodies_are_rewritten(tmp_path: Path) -> None:
 
 def test_a_bad_index_stays_an_error(tmp_path: Path) -> None:
     made = scatter_nd("add", k=2, rank=2)
-    inputs = {"data": np.zeros((2, 3), F32), "places": np.array([[0, 2], [-1, 0]]), "updates": np.ones(2, F32)}
+    inputs = {"data": np.zeros((2, 3), F32), "rows": np.array([[0, 2], [-1, 0]]), "updates": np.ones(2, F32)}
     fix(made, tmp_path / "fixed.onnx", inputs)
     for bad in ([[0, 3], [0, 0]], [[-3, 0], [0, 0]], [[2, 0], [0, 0]], [[0, -4], [0, 0]]):
         with pytest.raises(gs.OpIndexError):
-            gm.run(tmp_path / "fixed.onnx", inputs | {"places": np.array(bad)})
+            gm.run(tmp_path / "fixed.onnx", inputs | {"rows": np.array(bad)})
         with pytest.raises(Exception, match="indices element out of data bounds"):
-            run_ort(tmp_path / "fixed.onnx", inputs | {"places": np.array(bad)})
+            run_ort(tmp_path / "fixed.onnx", inputs | {"rows": np.array(bad)})
 
 
 def test_a_rewriting_that_is_wrong_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -756,19 +756,19 @@ def test_strings_reach_the_runtimes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("is_constant", [False, True])
 def test_rows_of_strings_are_kept_whole(is_constant: bool, tmp_path: Path) -> None:
-    places = {"places": np.array([[0], [1], [0]])}
-    made = scatter_nd(dtype=np.object_, rank=2, **(places if is_constant else {}))
+    rows = {"rows": np.array([[0], [1], [0]])}
+    made = scatter_nd(dtype=np.object_, rank=2, **(rows if is_constant else {}))
     updates = np.array([["1", "2", "3"], ["4", "5", "6"], ["7", "8", "9"]], object)
     inputs = {"data": np.array([["a", "b", "c"], ["d", "e", "f"]], object), "updates": updates}
-    inputs |= {} if is_constant else places
+    inputs |= {} if is_constant else rows
     fixed = fix(made, tmp_path / "fixed.onnx", inputs)
     assert "one after the other" in texts(fixed)
     assert run_ort(tmp_path / "fixed.onnx", inputs)[0].tolist() == [["7", "8", "9"], ["4", "5", "6"]]
 
 
 def put_by_batches(opset: int, dtype: Any = F32) -> onnx.ModelProto:
-    io = {"data": (dtype, ["n", "m", "l"]), "places": (I64, ["a", "b", 1]), "updates": (dtype, ["a", "b", "m", "l"])}
-    made = [node("ScatterND", "data places updates", "out", "put")]
+    io = {"data": (dtype, ["n", "m", "l"]), "rows": (I64, ["a", "b", 1]), "updates": (dtype, ["a", "b", "m", "l"])}
+    made = [node("ScatterND", "data rows updates", "out", "put")]
     return model(made, io, {"out": (dtype, ["n", "m", "l"])}, opset=opset)
 
 
@@ -780,8 +780,8 @@ def test_calls_without_elements_stay_legal(opset: int, dtype: Any, tmp_path: Pat
         for batch in ((1, 0), (0, 1), (0, 0), *(((2, 3),) if shape[0] and 0 in shape else ())):
             numbers = np.arange(math.prod(shape)).reshape(shape)
             data = numbers.astype(str).astype(dtype)
-            places, updates = np.zeros((*batch, 1), I64), np.zeros((*batch, *shape[1:]), dtype)
-            inputs = {"data": data, "places": places, "updates": updates}
+            rows, updates = np.zeros((*batch, 1), I64), np.zeros((*batch, *shape[1:]), dtype)
+            inputs = {"data": data, "rows": rows, "updates": updates}
             for [result] in (
                 run_ort(tmp_path / "fixed.onnx", inputs),
                 gm.run(tmp_path / "fixed.onnx", inputs).values(),
@@ -821,7 +821,7 @@ def test_what_to_leave_is_left(tmp_path: Path) -> None:
 
 
 def test_large_tensors_beside_the_file_are_kept(tmp_path: Path) -> None:
-    made = scatter_nd("add", places=np.array([[3], [0], [3]]))
+    made = scatter_nd("add", rows=np.array([[3], [0], [3]]))
     onnx.save(made, tmp_path / "model.onnx", save_as_external_data=True, location="data.bin", size_threshold=0)
     (tmp_path / "other").mkdir()
     fix(tmp_path / "model.onnx", tmp_path / "other" / "fixed.onnx")
@@ -964,12 +964,12 @@ def test_an_ir_with_names_of_its_own_is_rewritten(suffix: str, tmp_path: Path) -
 
 
 def test_all_of_it_is_json() -> None:
-    inputs = {"data": np.zeros(4, F32), "places": np.array([[1]]), "updates": np.array([NAN], F32)}
+    inputs = {"data": np.zeros(4, F32), "rows": np.array([[1]]), "updates": np.array([NAN], F32)}
     data = json.loads(json.dumps(examine(scatter_nd("max"), inputs).data()))
     [found] = data["nodes"]
     assert found["inputs"][1] == {
         "role": "indices",
-        "tensor": "places",
+        "tensor": "rows",
         "type": "int64",
         "shape": [1, 1],
         "constant": False,
@@ -1046,7 +1046,7 @@ def test_files_into_no_folder_are_an_error_before_the_work(tmp_path: Path) -> No
 
 def test_what_the_text_leaves_open_is_no_failure(tmp_path: Path) -> None:
     onnx.save(scatter_nd("max"), tmp_path / "model.onnx")
-    np.savez(tmp_path / "in.npz", data=np.zeros(2, F32), places=np.array([[1]]), updates=np.array([NAN], F32))
+    np.savez(tmp_path / "in.npz", data=np.zeros(2, F32), rows=np.array([[1]]), updates=np.array([NAN], F32))
     arguments = (
         "doctor",
         tmp_path / "model.onnx",

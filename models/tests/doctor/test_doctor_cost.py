@@ -31,22 +31,22 @@ onnxruntime = pytest.importorskip("onnxruntime")
 pytestmark = pytest.mark.full
 
 F32, I64 = np.float32, np.int64
-INPUTS = {"data": np.zeros(4, F32), "places": np.array([[3], [0], [-1]]), "updates": np.array([1, 2, 4], F32)}
+INPUTS = {"data": np.zeros(4, F32), "rows": np.array([[3], [0], [-1]]), "updates": np.array([1, 2, 4], F32)}
 SLOW = Cost(1e-3, 4e-3, 2e-3, right=frozenset({"original", "rewritten", "session"}))  # the session is faster
 
 
 def scatter(op_type: str = "ScatterND", opset: int = 18, **attributes: Any) -> onnx.ModelProto:
     at = ["u", 1] if op_type == "ScatterND" else ["u"]
-    inputs = {"data": (F32, ["n"]), "places": (I64, at), "updates": (F32, ["u"])}
-    made = [node(op_type, "data places updates", "out", "put", **attributes)]
+    inputs = {"data": (F32, ["n"]), "rows": (I64, at), "updates": (F32, ["u"])}
+    made = [node(op_type, "data rows updates", "out", "put", **attributes)]
     return model(made, inputs, {"out": (F32, ["n"])}, opset=opset)
 
 
 def dying() -> onnx.ModelProto:
     """Return a model with the inputs and outputs of `scatter` that ONNX Runtime refuses or that crashes it."""
     return model(
-        [node("GatherND", "data places", "out", batch_dims=-7), node("Identity", "updates", "other")],
-        {"data": (F32, [4]), "places": (I64, [3, 1]), "updates": (F32, [3])},
+        [node("GatherND", "data rows", "out", batch_dims=-7), node("Identity", "updates", "other")],
+        {"data": (F32, [4]), "rows": (I64, [3, 1]), "updates": (F32, [3])},
         {"out": (F32, [3])},
     )
 
@@ -98,7 +98,7 @@ def test_nothing_to_rewrite_has_no_cost(tmp_path: Path) -> None:
 
 
 def test_an_original_that_a_runtime_refuses_is_reported(tmp_path: Path) -> None:
-    inputs = INPUTS | {"places": INPUTS["places"][:, 0]}
+    inputs = INPUTS | {"rows": INPUTS["rows"][:, 0]}
     path = tmp_path / "model.onnx"
     onnx.save(scatter("Scatter", opset=13), path)
     with pytest.raises(Exception, match="Scatter is deprecated") as refused:
@@ -257,8 +257,8 @@ MANY = 10_000  # the number of updates; in some of twenty runs, ONNX Runtime's t
 
 def put_one_by_one(inputs: Mapping[str, np.ndarray]) -> np.ndarray:
     result = inputs["data"].copy()
-    for place, update in zip(inputs["places"], inputs["updates"], strict=True):
-        result[tuple(place)] = update
+    for row, update in zip(inputs["rows"], inputs["updates"], strict=True):
+        result[tuple(row)] = update
     return result
 
 
@@ -268,17 +268,17 @@ def test_the_last_update_of_a_row_is_written_as_a_whole(k: int, known: bool, tmp
     shape, dims = (7, 5, 64), [7, 5, 64] if known else ["n", "m", "l"]
     inputs = {
         "data": generator.standard_normal(shape).astype(F32),
-        "places": np.stack([generator.integers(-size, size, MANY) for size in shape[:k]], axis=-1),
+        "rows": np.stack([generator.integers(-size, size, MANY) for size in shape[:k]], axis=-1),
         "updates": generator.standard_normal((MANY, *shape[k:])).astype(F32),
     }
     made = model(
-        [node("ScatterND", "data places updates", "out", "put")],
-        {"data": (F32, dims), "places": (I64, ["u", k]), "updates": (F32, ["u", *dims[k:]])},
+        [node("ScatterND", "data rows updates", "out", "put")],
+        {"data": (F32, dims), "rows": (I64, ["u", k]), "updates": (F32, ["u", *dims[k:]])},
         {"out": (F32, dims)},
     )
-    small = inputs | {name: inputs[name][:9] for name in ("places", "updates")}
+    small = inputs | {name: inputs[name][:9] for name in ("rows", "updates")}
     fixed = fix(made, tmp_path / "fixed.onnx", small)
-    assert "each update got the values of the last one for the same place" in [each.text for each in fixed.made]
+    assert "each update got the values of the last one for the same row" in [each.text for each in fixed.made]
     [put] = [each for each in onnx.load(tmp_path / "fixed.onnx").graph.node if each.name == "put"]
     assert put.op_type == "ScatterND"
     assert set(fixed.on_targets.values()) == {"bit-for-bit identical"}
@@ -289,9 +289,9 @@ def test_the_last_update_of_a_row_is_written_as_a_whole(k: int, known: bool, tmp
     assert all(np.array_equal(session.run(None, inputs)[0], expected) for _ in range(20))
     assert np.array_equal(gm.run(tmp_path / "fixed.onnx", inputs)["out"], expected)
     for bad in (shape[0], -shape[0] - 1):
-        places = inputs["places"].copy()
-        places[3, 0] = bad
+        rows = inputs["rows"].copy()
+        rows[3, 0] = bad
         with pytest.raises(gs.OpIndexError):
-            gm.run(tmp_path / "fixed.onnx", inputs | {"places": places})
+            gm.run(tmp_path / "fixed.onnx", inputs | {"rows": rows})
         with pytest.raises(Exception, match="out of data bounds"):
-            session.run(None, inputs | {"places": places})
+            session.run(None, inputs | {"rows": rows})

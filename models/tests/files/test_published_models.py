@@ -190,7 +190,7 @@ def test_a_voice_is_told_from_noise(load: Callable[[str, str], Checked]) -> None
     assert not heard[33:].any()
 
 
-# PP-OCR: the place, the direction and the content of text in a picture
+# PP-OCR: the position, the direction and the content of text in a picture
 
 DIGITS = [  # rows of five dots each, one hexadecimal number per row
     *("0E11131519110E", "040C040404040E", "0E11010204081F", "1F02040201110E", "02060A121F0202"),

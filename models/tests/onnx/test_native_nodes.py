@@ -190,9 +190,9 @@ def test_the_value_before_a_cast_in_a_function_has_a_name_that_nothing_has() -> 
 def test_a_node_that_onnxruntime_computes_on_loading_is_not_moved_for_speed() -> None:
     nodes = [
         node("ConstantOfShape", "size", "zeros"),
-        node("ScatterElements", "zeros places ones", "first"),
+        node("ScatterElements", "zeros rows ones", "first"),
         node("ScatterElements", "first at ones", "out"),
     ]
-    constants = {"size": np.array([5000]), "places": np.arange(5000), "ones": np.ones(5000, F32)}
+    constants = {"size": np.array([5000]), "rows": np.arange(5000), "ones": np.ones(5000, F32)}
     made = model(nodes, {"at": (I64, [5000])}, {"out": (F32, [5000])}, constants)
     assert [moved.label for moved in move_nodes(made, threads=1).moved] == ["ScatterElements (3/3)"]

@@ -185,11 +185,11 @@ LIES = {
 }
 
 
-@pytest.mark.parametrize("place", [_initializer, _constant, _in_branch, _in_function])
+@pytest.mark.parametrize("find_tensor", [_initializer, _constant, _in_branch, _in_function])
 @pytest.mark.parametrize("lie", LIES)
-def test_tensor_that_lies(place: Callable[[onnx.ModelProto], TensorProto], lie: str) -> None:
+def test_tensor_that_lies(find_tensor: Callable[[onnx.ModelProto], TensorProto], lie: str) -> None:
     made = small()
-    target = place(made)
+    target = find_tensor(made)
     name = target.name
     target.CopyFrom(LIES[lie])
     target.name = name
@@ -247,10 +247,10 @@ def outside(tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-def stored(folder: Path, place: Callable[[onnx.ModelProto], TensorProto], **entries: str) -> Path:
+def stored(folder: Path, find_tensor: Callable[[onnx.ModelProto], TensorProto], **entries: str) -> Path:
     """Return a model with one external tensor of 3 floats."""
     made = small()
-    target = place(made)
+    target = find_tensor(made)
     name = target.name
     target.CopyFrom(tensor(name=name, data_location=TensorProto.EXTERNAL))
     for key, value in entries.items():
@@ -284,27 +284,29 @@ EXTERNAL_LIES = {
 }
 
 
-@pytest.mark.parametrize("place", [_initializer, _constant, _in_branch, _in_function])
+@pytest.mark.parametrize("find_tensor", [_initializer, _constant, _in_branch, _in_function])
 @pytest.mark.parametrize("lie", EXTERNAL_LIES)
-def test_external_data_that_lies(outside: Path, place: Callable[[onnx.ModelProto], TensorProto], lie: str) -> None:
+def test_external_data_that_lies(
+    outside: Path, find_tensor: Callable[[onnx.ModelProto], TensorProto], lie: str
+) -> None:
     entries, reason = EXTERNAL_LIES[lie]
-    path = stored(outside, place, **entries)
+    path = stored(outside, find_tensor, **entries)
     text = refusal(path)
     assert text.startswith(f"{path}: ")
     assert reason in text
 
 
-@pytest.mark.parametrize("place", [_initializer, _constant, _in_branch, _in_function])
-def test_links_out_of_the_folder(outside: Path, place: Callable[[onnx.ModelProto], TensorProto]) -> None:
+@pytest.mark.parametrize("find_tensor", [_initializer, _constant, _in_branch, _in_function])
+def test_links_out_of_the_folder(outside: Path, find_tensor: Callable[[onnx.ModelProto], TensorProto]) -> None:
     (outside / "link.bin").symlink_to(outside.parent / "secret")
     (outside / "up").symlink_to(outside.parent)
     (outside / "circle.bin").symlink_to("circle.bin")
     (outside / "inside.bin").symlink_to("good.bin")
-    refused(stored(outside, place, location="link.bin"), "'link.bin' is outside of the model's folder")
-    refused(stored(outside, place, location="up/secret"), "'up/secret' is outside of the model's folder")
-    refused(stored(outside, place, location="circle.bin"), "external data file 'circle.bin' does not exist")
-    if place is _constant:  # the others need their original shapes
-        load(stored(outside, place, location="inside.bin"))
+    refused(stored(outside, find_tensor, location="link.bin"), "'link.bin' is outside of the model's folder")
+    refused(stored(outside, find_tensor, location="up/secret"), "'up/secret' is outside of the model's folder")
+    refused(stored(outside, find_tensor, location="circle.bin"), "external data file 'circle.bin' does not exist")
+    if find_tensor is _constant:  # the others need their original shapes
+        load(stored(outside, find_tensor, location="inside.bin"))
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
@@ -332,8 +334,8 @@ def test_external_data_of_strings(outside: Path) -> None:
 def test_external_data_of_a_model_in_memory(outside: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The working directory of the process is not the folder of the model."""
     monkeypatch.chdir(outside)
-    for place in (_initializer, _constant, _in_branch, _in_function):
-        made = onnx.load(stored(outside, place, location="good.bin"), load_external_data=False)
+    for find_tensor in (_initializer, _constant, _in_branch, _in_function):
+        made = onnx.load(stored(outside, find_tensor, location="good.bin"), load_external_data=False)
         refused(made, "its data is in another file; give the model's path instead of a ModelProto")
 
 

@@ -45,7 +45,7 @@ def allows(dtype: torch.dtype, reduction: str) -> bool:
 
 def own_scatters(dtype: torch.dtype) -> Iterator[Call]:
     modes = itertools.cycle(("raise", "wrap", "clip", "drop"))
-    places: list[tuple[str, Any, tuple[int, ...], tuple[int, ...], tuple[int, ...], int]] = [
+    targets: list[tuple[str, Any, tuple[int, ...], tuple[int, ...], tuple[int, ...], int]] = [
         ("scatter_update 0", lambda *t, **o: gst.scatter_update(*t, **o), (4, 3), (6,), (6, 3), 4),
         ("scatter_update 1", lambda *t, **o: gst.scatter_update(*t, 1, **o), (2, 5, 3), (2, 3), (2, 2, 3, 3), 5),
         ("scatter_update -1", lambda *t, **o: gst.scatter_update(*t, -1, **o), (2, 5), (), (2,), 5),
@@ -56,7 +56,7 @@ def own_scatters(dtype: torch.dtype) -> Iterator[Call]:
         ("scatter_nd all", lambda *t, **o: gst.scatter_nd(*t, **o), (3, 3), (2, 6, 2), (2, 6), 3),
     ]
     for (label, function, data, indices, updates, size), reduction, include_self in itertools.product(
-        places, REDUCTIONS, (True, False)
+        targets, REDUCTIONS, (True, False)
     ):
         if not allows(dtype, reduction) or (reduction == "none" and not include_self):
             continue
@@ -75,7 +75,7 @@ def own_scatters(dtype: torch.dtype) -> Iterator[Call]:
 
 
 def own_gathers(dtype: torch.dtype) -> Iterator[Call]:
-    places: list[tuple[str, Any, tuple[int, ...], tuple[int, ...], int]] = [
+    targets: list[tuple[str, Any, tuple[int, ...], tuple[int, ...], int]] = [
         ("gather 0", lambda *t, **o: gst.gather(*t, **o), (4, 3), (2, 3), 4),
         ("gather -1", lambda *t, **o: gst.gather(*t, -1, **o), (4, 3), (), 3),
         ("gather batch", lambda *t, **o: gst.gather(*t, 2, batch_dims=1, **o), (2, 3, 4), (2, 5), 4),
@@ -84,7 +84,7 @@ def own_gathers(dtype: torch.dtype) -> Iterator[Call]:
         ("gather_nd", lambda *t, **o: gst.gather_nd(*t, **o), (3, 3, 2), (5, 2), 3),
         ("gather_nd batch", lambda *t, **o: gst.gather_nd(*t, batch_dims=1, **o), (2, 3, 2), (2, 5, 1), 3),
     ]
-    for (label, function, data, indices, size), mode in itertools.product(places, ("raise", "wrap", "clip", "fill")):
+    for (label, function, data, indices, size), mode in itertools.product(targets, ("raise", "wrap", "clip", "fill")):
         beyond = 0 if mode == "raise" else 3
 
         def call(*inputs: Tensor, function: Any = function, mode: str = mode) -> Tensor:
@@ -357,15 +357,15 @@ def widths(dtype: torch.dtype) -> Iterator[Call]:
     index, mask = numbers((7,), 0, 5), values((5, 1), torch.bool)
     for width in (1, 2, 3, 8, 17, 33):
         data, source = values((5, width), dtype), values((7, width), dtype)
-        places = index[:, None].expand(7, width).contiguous()
+        targets = index[:, None].expand(7, width).contiguous()
         same, flat = torch.ones_like(source), numbers((6,), 0, 5 * width)
         i, j = index, numbers((7,), 0, width)
         cases: dict[str, tuple[Any, tuple[Tensor, ...]]] = {
-            "scatter": (lambda d, p, s: d.scatter(0, p, s), (data, places, same)),
-            "scatter value": (lambda d, p: d.scatter(0, p, 3), (data, places)),
-            "scatter add": (lambda d, p, s: d.scatter(0, p, s, reduce="add"), (data, places, source)),
-            "scatter value multiply": (lambda d, p: d.scatter(0, p, 3, reduce="multiply"), (data, places)),
-            "scatter_add": (lambda d, p, s: d.scatter_add(0, p, s), (data, places, source)),
+            "scatter": (lambda d, p, s: d.scatter(0, p, s), (data, targets, same)),
+            "scatter value": (lambda d, p: d.scatter(0, p, 3), (data, targets)),
+            "scatter add": (lambda d, p, s: d.scatter(0, p, s, reduce="add"), (data, targets, source)),
+            "scatter value multiply": (lambda d, p: d.scatter(0, p, 3, reduce="multiply"), (data, targets)),
+            "scatter_add": (lambda d, p, s: d.scatter_add(0, p, s), (data, targets, source)),
             "index_add": (lambda d, i, s: d.index_add(0, i, s, alpha=2), (data, index, source)),
             "index_copy": (lambda d, i, s: d.index_copy(0, i, s), (data, index, same)),
             "index_fill": (lambda d, i: d.index_fill(0, i, 3), (data, index)),
@@ -385,8 +385,8 @@ def widths(dtype: torch.dtype) -> Iterator[Call]:
             "masked_select of a row": (lambda d, m: d.masked_select(m), (data[0], mask)),
             "put": (lambda d, i, s: d.put(i, s, accumulate=True), (data, flat, source.ravel()[:6])),
             "take": (lambda d, i: d.take(i), (data, flat)),
-            "take_along_dim of one row": (lambda d, p: torch.take_along_dim(d, p, 0), (data[:1], places * 0)),
-            "take_along_dim by one row": (lambda d, p: torch.take_along_dim(d, p[:2, :1], 0), (data, places)),
+            "take_along_dim of one row": (lambda d, p: torch.take_along_dim(d, p, 0), (data[:1], targets * 0)),
+            "take_along_dim by one row": (lambda d, p: torch.take_along_dim(d, p[:2, :1], 0), (data, targets)),
         }
         if width > 1:
             cases["take_along_dim by a column"] = (
@@ -397,7 +397,7 @@ def widths(dtype: torch.dtype) -> Iterator[Call]:
             for own in (True, False):
                 cases[f"scatter_reduce {how} {own}"] = (
                     lambda d, p, s, how=how, own=own: d.scatter_reduce(0, p, s, how, include_self=own),
-                    (data, places, source),
+                    (data, targets, source),
                 )
                 if how != "sum":
                     cases[f"index_reduce {how} {own}"] = (
@@ -599,7 +599,7 @@ def test_the_first_node_that_departs_is_named(tmp_path: Any) -> None:
 
 
 def test_drawn_inputs_show_what_the_given_ones_do_not() -> None:
-    # The exporter writes the last update instead of the mean. One update for each place does not show it.
+    # The exporter writes the last update instead of the mean. One update for each target does not show it.
     report = check_export(Layer("mean", False), INPUTS, export(Layer("mean", False), INPUTS))
     assert not report
     assert report.inputs.startswith("drawn")

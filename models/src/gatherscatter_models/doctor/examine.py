@@ -92,7 +92,7 @@ def examine(
     >>> import numpy as np, onnx
     >>> from gatherscatter_models.doctor import examine
     >>> model = onnx.parser.parse_model('''<ir_version: 10, opset_import: ["": 18]>
-    ...     pick (float[n] data, int64[k, 1] places) => (float[k] out) { out = GatherND (data, places) }''')
+    ...     pick (float[n] data, int64[k, 1] index_tuples) => (float[k] out) { out = GatherND (data, index_tuples) }''')
     >>> for line in examine(model).summary:                                 # the file alone
     ...     print(line)
     openvino: 1 of 1 may crash or read out-of-bounds memory

@@ -58,9 +58,9 @@ class OnnxSource:
 
     def _bodies(self) -> Iterator[Body]:
         for function, scope in zip(self.proto.functions, infer_functions(self.proto, self._files), strict=True):
-            place = f" of function {function.domain}.{function.name}"
+            graph = f" of function {function.domain}.{function.name}"
             key = ("function", function.domain, function.name)
-            yield from find_inner_bodies(Body(key, place, function, (scope,)))
+            yield from find_inner_bodies(Body(key, graph, function, (scope,)))
         yield from find_inner_bodies(Body((), "", self.proto.graph, (infer_model(self.proto, self._files),)))
 
 

@@ -32,7 +32,7 @@ def _row(node: NodeReport) -> list[str | Marked]:
 def node_text(node: NodeReport) -> str:
     """Return the name of a node. A hint follows if the node is not in the main graph."""
     site = node.site
-    if not site.place:
+    if not site.graph:
         return site.name
     return f"{site.name} (in a function)" if site.key[0] == "function" else f"{site.name} (in a body)"
 

@@ -1,6 +1,6 @@
 """Confirmed departures of runtimes from the specifications: the table ``findings.toml`` and its types.
 
-The table is the only place for these facts. docs/findings.md is generated from it. ``gatherscatter doctor``,
+The table is the only source for these facts. docs/findings.md is generated from it. ``gatherscatter doctor``,
 ``explain`` and ``InferenceSession`` derive their verdicts from it. Each finding that we reproduced has a script with
 its id as name in the folder ``findings`` of the repository.
 """

@@ -51,14 +51,14 @@ class Operand:
 class Site:
     """One node.
 
-    ``key`` identifies the node within the model, ``label`` names it in messages, and ``place`` names its graph. An
+    ``key`` identifies the node within the model, ``label`` names it in messages, and ``graph`` its graph. An
     attribute that a function takes from its caller is missing in ``attributes``.
     """
 
     key: Key
     name: str
     label: str
-    place: str
+    graph: str
     row: OpVersion
     operands: tuple[Operand | None, ...]
     attributes: dict[str, Any]
@@ -205,9 +205,9 @@ class NodeValues:
 
     @cached_property
     def targets(self) -> np.ndarray | None:
-        """The number of the place in data that each tuple of a scatter names, without bad indices.
+        """The number of the element of data that each tuple of a scatter names, without bad indices.
 
-        None if the numbers are unknown. The place of a negative index is unknown if the size of its axis is unknown.
+        None if the numbers are unknown. The element of a negative index is unknown if the size of its axis is unknown.
         """
         columns, sizes = self.columns, self.indexed_sizes
         if columns is None or sizes is None or len(sizes) != columns.shape[1]:

@@ -27,12 +27,12 @@ class Body:
     Attributes
     ----------
     key : identifies the body within the model
-    place : names its place in messages; empty for the main graph
+    graph : names its graph in messages; empty for the main graph
     scopes : the values that its nodes can read; for the body of a function, one scope for each known call
     """
 
     key: Key
-    place: str
+    graph: str
     proto: onnx.GraphProto | onnx.FunctionProto
     scopes: tuple[Scope, ...] = field(repr=False)
 
@@ -42,8 +42,8 @@ class Body:
         return self.key[:1] == ("function",)
 
     def label(self, position: int) -> str:
-        """Return the label of a node in messages: its type, its name and its place."""
-        return node_label(self.proto.node[position], position + 1, len(self.proto.node)) + self.place
+        """Return the label of a node in messages: its type, its name and its graph."""
+        return node_label(self.proto.node[position], position + 1, len(self.proto.node)) + self.graph
 
 
 def find_bodies(model: onnx.ModelProto, files: ExternalData) -> Iterator[Body]:
@@ -54,8 +54,8 @@ def find_bodies(model: onnx.ModelProto, files: ExternalData) -> Iterator[Body]:
     for function, whoever_calls in zip(model.functions, infer_functions(model, files), strict=True):
         key = (function.domain, function.name)
         scopes = main.calls.get(key, []) if all_calls_known else []
-        place = f" of function {'.'.join(key)}"
-        yield from find_inner_bodies(Body(("function", *key), place, function, tuple(scopes) or (whoever_calls,)))
+        graph = f" of function {'.'.join(key)}"
+        yield from find_inner_bodies(Body(("function", *key), graph, function, tuple(scopes) or (whoever_calls,)))
 
 
 def find_inner_bodies(body: Body) -> Iterator[Body]:
@@ -64,9 +64,9 @@ def find_inner_bodies(body: Body) -> Iterator[Body]:
     for position, node in enumerate(body.proto.node):
         for attribute in node.attribute:
             if attribute.type == onnx.AttributeProto.GRAPH:
-                place = f" of {attribute.name} of {body.label(position)}"
+                graph = f" of {attribute.name} of {body.label(position)}"
                 scopes = tuple(scope.inner[position, attribute.name] for scope in body.scopes)
-                yield from find_inner_bodies(Body((*body.key, position, attribute.name), place, attribute.g, scopes))
+                yield from find_inner_bodies(Body((*body.key, position, attribute.name), graph, attribute.g, scopes))
 
 
 def find_sites(body: Body, notes: list[str], call: Scope | None = None) -> Iterator[Site]:
@@ -80,7 +80,7 @@ def find_sites(body: Body, notes: list[str], call: Scope | None = None) -> Itera
         if is_family(node) or is_own(node) or is_contributed(node):
             label = body.label(position)
             try:
-                yield read_site(node, scope, (*body.key, position), label, body.place, given)
+                yield read_site(node, scope, (*body.key, position), label, body.graph, given)
             except LookupError as error:
                 notes.append(f"{label}: {error}")
 
@@ -90,7 +90,7 @@ def read_site(
     scope: Scope,
     key: Key,
     label: str,
-    place: str = "",
+    graph: str = "",
     given: Mapping[str, onnx.AttributeProto] = MappingProxyType({}),
 ) -> Site:
     """Return the site of a gather or scatter of ONNX, of gatherscatter's domain or of a runtime's domain.
@@ -119,7 +119,7 @@ def read_site(
     )
     name = one_line(node.name or next(iter(node.output), ""))
     attributes = _read_attributes(row, label, *resolve_attributes(node, given))
-    return Site(key, name, label, place, row, operands, attributes)
+    return Site(key, name, label, graph, row, operands, attributes)
 
 
 def _operand(scope: Scope, role: str, name: str) -> Operand:

@@ -34,7 +34,7 @@ _OTHER_OPSET = re.compile("Opset import for domain .*in function op .*is not com
 _NO_KERNEL = re.compile(r"Could not find an implementation for (\w+)\(\d+\) node with name '(.*?)'")
 _PREFIXES = re.compile(
     r"\[ONNXRuntimeError\] : \d+ : \w+ : |This is an invalid model\. |Load model from .*? failed:"
-    r"|/\S+\.\w+:\d+ [^(]*\(.*?\)(?: const)? "  # a place in the sources
+    r"|/\S+\.\w+:\d+ [^(]*\(.*?\)(?: const)? "  # a position in the sources
 )
 
 

@@ -56,8 +56,8 @@ def find_pairs(body: Body, free: FreeNames) -> list[RowPair]:
     reads.update(value.name for value in body.proto.output)
     pairs = []
     for position, node in enumerate(nodes):
-        place = 2 if is_family(node) else 0
-        rows = "".join(node.input[place : place + 1])
+        first = 2 if is_family(node) else 0
+        rows = "".join(node.input[first : first + 1])
         gather = makers.get(rows)
         if gather is None or reads[rows] != 1 or not _gathers_rows(nodes[gather], scope):
             continue
@@ -65,8 +65,8 @@ def find_pairs(body: Body, free: FreeNames) -> list[RowPair]:
         if made:
             reads.subtract(node.input)
             reads.update(name for each in made for name in each.input)
-            dropped = [gather, *_find_unread(node.input[1] if place else "", nodes, makers, reads)]
-            remark = "" if place else ", which adds row by row; ONNX Runtime adds in another order"
+            dropped = [gather, *_find_unread(node.input[1] if first else "", nodes, makers, reads)]
+            remark = "" if first else ", which adds row by row; ONNX Runtime adds in another order"
             pairs.append(RowPair(gather, position, made, dropped, remark))
     return pairs
 

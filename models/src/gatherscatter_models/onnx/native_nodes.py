@@ -180,7 +180,7 @@ def _find_move(body: Body, position: int, threads: int, move_all: bool, constant
     node = body.proto.node[position]
     for scope in body.scopes:
         try:
-            site = read_site(node, scope, (*body.key, position), body.label(position), body.place)
+            site = read_site(node, scope, (*body.key, position), body.label(position), body.graph)
         except (LookupError, ModelError):
             return None
         data = site.operands[0] if site.operands else None

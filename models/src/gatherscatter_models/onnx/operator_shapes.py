@@ -342,20 +342,20 @@ def _infer_slice(inputs: Inputs, attributes: Attributes, outputs: int) -> list[V
         starts, ends = (_read_numbers(inputs, attributes, n, name) or () for n, name in ((1, "starts"), (2, "ends")))
         steps = _read_numbers(inputs, attributes, 4, "steps") or (1,) * len(starts)
     except _UnknownError:
-        sliced = range(len(shape)) if axes is None else _find_places(axes, len(shape))
-        return [ValueInfo(0, tuple(None if place in sliced else dim for place, dim in enumerate(shape)))]
-    places = _find_places(range(len(starts)) if axes is None else axes, len(shape))
-    if not len(starts) == len(ends) == len(places) == len(steps) or 0 in steps:
+        sliced = range(len(shape)) if axes is None else _positive_axes(axes, len(shape))
+        return [ValueInfo(0, tuple(None if number in sliced else dim for number, dim in enumerate(shape)))]
+    numbers = _positive_axes(range(len(starts)) if axes is None else axes, len(shape))
+    if not len(starts) == len(ends) == len(numbers) == len(steps) or 0 in steps:
         raise ModelError(f"starts {starts}, ends {ends}, axes {axes} and steps {steps} do not fit")
     dims, values = list(shape), inputs[0].values if len(shape) == 1 and inputs[0] is not None else None
-    for place, start, end, step in zip(places, starts, ends, steps, strict=True):
-        size = shape[place]
+    for number, start, end, step in zip(numbers, starts, ends, steps, strict=True):
+        size = shape[number]
         taken = _clamp_slice(start, end, step, size) if isinstance(size, int) else None
         values = None if values is None or taken is None else values[taken]
         if isinstance(size, int):
-            dims[place] = None if taken is None else len(range(size)[taken])
+            dims[number] = None if taken is None else len(range(size)[taken])
         elif (start, end, step) != (0, 2**63 - 1, 1):
-            dims[place] = None
+            dims[number] = None
     return [ValueInfo(0, tuple(dims), values)]
 
 
@@ -373,18 +373,18 @@ def _infer_squeeze(inputs: Inputs, attributes: Attributes, outputs: int) -> list
         if not all(isinstance(dim, int) for dim in shape):
             return []
         return [ValueInfo(0, tuple(dim for dim in shape if dim != 1), data.values)]
-    places = _find_places(axes, len(shape))
-    if any(isinstance(dim, int) and dim != 1 for place, dim in enumerate(shape) if place in places):
+    numbers = _positive_axes(axes, len(shape))
+    if any(isinstance(dim, int) and dim != 1 for number, dim in enumerate(shape) if number in numbers):
         raise ModelError(f"axes {list(axes)} of shape {list(shape)} can't be removed")
-    return [ValueInfo(0, tuple(dim for place, dim in enumerate(shape) if place not in places), data.values)]
+    return [ValueInfo(0, tuple(dim for number, dim in enumerate(shape) if number not in numbers), data.values)]
 
 
-def _find_places(axes: Sequence[int], rank: int) -> list[int]:
+def _positive_axes(axes: Sequence[int], rank: int) -> list[int]:
     """Return axes without negative ones."""
-    places = [axis + rank if axis < 0 else axis for axis in axes]
-    if len(set(places)) < len(places) or not all(0 <= place < rank for place in places):
+    numbers = [axis + rank if axis < 0 else axis for axis in axes]
+    if len(set(numbers)) < len(numbers) or not all(0 <= number < rank for number in numbers):
         raise ModelError(f"axes {list(axes)} do not fit rank {rank}")
-    return places
+    return numbers
 
 
 def _read_numbers(inputs: Inputs, attributes: Attributes, position: int, name: str) -> tuple[int, ...] | None:

@@ -102,15 +102,15 @@ def tensor_info(value: onnx.ValueInfoProto) -> TensorInfo:
     return TensorInfo(value.name, type_name(tensor.elem_type), shape)
 
 
-def opset_versions(proto: onnx.ModelProto | onnx.FunctionProto, place: str = "") -> dict[str, int]:
+def opset_versions(proto: onnx.ModelProto | onnx.FunctionProto, graph: str = "") -> dict[str, int]:
     """Return the opset imports as a mapping of domains to versions."""
     opsets: dict[str, int] = {}
     for entry in proto.opset_import:
         if opsets.setdefault(entry.domain, entry.version) != entry.version:
-            raise ModelError(f"two opsets of domain {entry.domain or 'ai.onnx'!r} are imported{place}")
+            raise ModelError(f"two opsets of domain {entry.domain or 'ai.onnx'!r} are imported{graph}")
     if not opsets and isinstance(proto, onnx.ModelProto) and proto.ir_version < 3:
         opsets[""] = 1  # before IR version 3 there were no opset imports
     newest = onnx.defs.onnx_opset_version()
     if "" in opsets and not 1 <= opsets[""] <= newest:
-        raise ModelError(f"opset {opsets['']}{place} isn't supported; the installed onnx package has 1 to {newest}")
+        raise ModelError(f"opset {opsets['']}{graph} isn't supported; the installed onnx package has 1 to {newest}")
     return opsets

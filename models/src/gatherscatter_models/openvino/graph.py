@@ -113,17 +113,17 @@ def _try_to_read(path: bytes) -> bytes:
 
 
 def shorten(error: Exception) -> str:
-    """Return a message of OpenVINO on one line, without places in its sources. The end contains the reason.
+    """Return a message of OpenVINO on one line, without locations in its source. The end contains the reason.
 
     >>> shorten(RuntimeError("Check 'a < b' failed at src/core/src/x.cpp:71:\\nConverting input model\\nno id\\n"))
     'no id'
     """
-    text = _PLACES.sub("", one_line(error))
+    text = _LOCATIONS.sub("", one_line(error))
     text = text if text.isprintable() else text.encode("unicode_escape").decode()
     return text if len(text) <= _LONGEST else "..." + text[3 - _LONGEST :]
 
 
-_PLACES = re.compile(r"Exception from \S+:\d+: |Check '.*?' failed at \S+:\d+: |Converting input model ")
+_LOCATIONS = re.compile(r"Exception from \S+:\d+: |Check '.*?' failed at \S+:\d+: |Converting input model ")
 
 
 def list_layers(model: Any) -> list[Layer]:

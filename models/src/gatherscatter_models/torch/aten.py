@@ -31,11 +31,11 @@ from gatherscatter_models.torch.nodes import (
     transposed,
     where,
 )  # fmt: skip
-from gatherscatter_models.torch.places import (
-    ScatterPlaces,
+from gatherscatter_models.torch.targets import (
+    ScatterTargets,
     divide,
     neutral,
-    row_places,
+    row_targets,
     scatter,
     scatter_by_tuples,
 )  # fmt: skip
@@ -47,27 +47,27 @@ _REDUCTIONS = {
 
 
 def _combine(
-    places: ScatterPlaces, data: Any, source: Any, dtype: Any, rank: int, reduction: str, *, include_self: bool = True
+    targets: ScatterTargets, data: Any, source: Any, dtype: Any, rank: int, reduction: str, *, include_self: bool = True
 ) -> Any:
     """Scatter as PyTorch does: halves are combined as float32."""
     if dtype not in HALVES or reduction not in ("add", "mul", "mean"):
-        return scatter(places, data, source, dtype, rank, reduction, include_self=include_self)
+        return scatter(targets, data, source, dtype, rank, reduction, include_self=include_self)
     wide = ops.Cast(data, to=int(FLOAT)), ops.Cast(source, to=int(FLOAT))
-    return ops.Cast(scatter(places, *wide, FLOAT, rank, reduction, include_self=include_self), to=int(dtype))
+    return ops.Cast(scatter(targets, *wide, FLOAT, rank, reduction, include_self=include_self), to=int(dtype))
 
 
 def _scatter(
     self: Any,
     dim: int,
-    find_places: Callable[[int, int], ScatterPlaces],
+    find_targets: Callable[[int, int], ScatterTargets],
     source: Any,
     reduction: str,
     include_self: bool = True,
 ) -> Any:
     """Scatter along an axis. A tensor without axes is treated as one that has an axis of size 1."""
     rank = max(len(self.shape), 1)
-    places = find_places(dim % rank, rank)
-    made = _combine(places, _as_vector(self), source, self.dtype, rank, reduction, include_self=include_self)
+    targets = find_targets(dim % rank, rank)
+    made = _combine(targets, _as_vector(self), source, self.dtype, rank, reduction, include_self=include_self)
     return made if self.shape else _as_scalar(made)
 
 
@@ -95,7 +95,7 @@ def _scatter_elements(
     if tuple(index.shape) == (0,) and len(self.shape) > 1:  # allowed for a tensor of any rank
         return ops.Identity(self)
     index = _as_indices(index)
-    return _scatter(self, dim, lambda axis, rank: ScatterPlaces(axis, index), source, reduction, include_self)
+    return _scatter(self, dim, lambda axis, rank: ScatterTargets(axis, index), source, reduction, include_self)
 
 
 def _fitted(source: Any, index: Any) -> Any:
@@ -146,7 +146,7 @@ def _scatter_rows(
     self: Any, dim: int, index: Any, source: Any, reduction: str = "none", include_self: bool = True
 ) -> Any:
     index = as_int64(index)
-    return _scatter(self, dim, lambda axis, rank: row_places(index, axis, rank), source, reduction, include_self)
+    return _scatter(self, dim, lambda axis, rank: row_targets(index, axis, rank), source, reduction, include_self)
 
 
 def index_add(self: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
@@ -182,7 +182,7 @@ def index_fill(self: Any, dim: int, index: Any, value: Any) -> Any:
 
 def put(self: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     flat, indices, updates = (ops.Reshape(each, constant([-1])) for each in (self, as_int64(index), source))
-    made = _combine(ScatterPlaces(0, indices), flat, updates, self.dtype, 1, "add" if accumulate else "none")
+    made = _combine(ScatterTargets(0, indices), flat, updates, self.dtype, 1, "add" if accumulate else "none")
     return ops.Reshape(made, ops.Shape(self))
 
 
@@ -271,8 +271,8 @@ def index_put(self: Any, indices: Any, values: Any, accumulate: bool = False) ->
     data = transposed(self, at.order)
     if accumulate:
 
-        def add(places: ScatterPlaces, rows: Any, updates: Any, rank: int) -> Any:
-            return _combine(places, rows, updates, self.dtype, rank, "add")
+        def add(targets: ScatterTargets, rows: Any, updates: Any, rank: int) -> Any:
+            return _combine(targets, rows, updates, self.dtype, rank, "add")
 
         made = scatter_by_tuples(data, at.tuples, values, len(at.axes), rank, "raise", scatter_rows=add)
     else:
@@ -394,7 +394,7 @@ def segment_reduce(  # noqa: PLR0917
     start = initial if initial is not None else neutral(reduction, sum_type) if empty is None else empty
     first = filled(joined(number, *([ops.Shape(data, start=1)] if rank > 1 else [])), start, sum_type)
     made = scatter(
-        row_places(bags, 0, rank, dropped=True),
+        row_targets(bags, 0, rank, dropped=True),
         first,
         rows,
         sum_type,
@@ -403,7 +403,7 @@ def segment_reduce(  # noqa: PLR0917
     )
     if reduction == "mean":
         ones = filled(ops.Shape(bags), 1, INT64)
-        members = scatter(row_places(bags, 0, 1, dropped=True), filled(number, 0, INT64), ones, INT64, 1, "add")
+        members = scatter(row_targets(bags, 0, 1, dropped=True), filled(number, 0, INT64), ones, INT64, 1, "add")
         if rank > 1:
             members = ops.Unsqueeze(members, constant(list(range(1, rank))))
         of_empty = constant(float("nan") if initial is None else initial, numpy_type(sum_type))

@@ -18,7 +18,7 @@ from gatherscatter_models.torch.nodes import (
     size_of,
     where,
 )  # fmt: skip
-from gatherscatter_models.torch.places import divide, row_places, scatter
+from gatherscatter_models.torch.targets import divide, row_targets, scatter
 
 
 def find_bags(offsets: Any, members: Any) -> Any:
@@ -41,8 +41,8 @@ def reduce_rows(
     """
     shape = joined(number, *([ops.Shape(rows, start=1)] if rank > 1 else []))
     from_zero = reduction == "add" and default == 0
-    places = row_places(bags, 0, rank, dropped)
-    return scatter(places, filled(shape, default, dtype), rows, dtype, rank, reduction, include_self=from_zero)
+    targets = row_targets(bags, 0, rank, dropped)
+    return scatter(targets, filled(shape, default, dtype), rows, dtype, rank, reduction, include_self=from_zero)
 
 
 def reduce_axis(rows: Any, axis: int, size: Any, dtype: Any, reduction: str, default: Any) -> Any:

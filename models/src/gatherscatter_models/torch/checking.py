@@ -322,9 +322,9 @@ def _describe(expected: np.ndarray, found: np.ndarray) -> str:
     differs = ~np.isclose(found, expected, rtol=0, atol=0, equal_nan=expected.dtype.kind in "fc")
     with np.errstate(all="ignore"):
         sizes = np.where(differs, np.abs(np.subtract(found, expected, dtype=np.float64)), -1)
-    place = np.unravel_index(int(np.nanargmax(sizes)), sizes.shape) if expected.shape else ()
-    where = f"[{', '.join(map(str, place))}]" if place else ""
-    return f"Result{where} is {found[place]} in ONNX Runtime and {expected[place]} in PyTorch."
+    position = np.unravel_index(int(np.nanargmax(sizes)), sizes.shape) if expected.shape else ()
+    where = f"[{', '.join(map(str, position))}]" if position else ""
+    return f"Result{where} is {found[position]} in ONNX Runtime and {expected[position]} in PyTorch."
 
 
 # ------------------------------------------------------------------------------------------- finding the first node

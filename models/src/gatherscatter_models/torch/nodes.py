@@ -72,7 +72,7 @@ def column(tensor: Any) -> Any:
 
 
 def moved(tensor: Any, rank: int, source: int, target: int, count: int) -> Any:
-    """Move ``count`` neighbouring axes from one place to another."""
+    """Move ``count`` neighbouring axes from one position to another."""
     if source == target:
         return tensor
     axes = list(range(source, source + count))

@@ -27,7 +27,7 @@ from gatherscatter_models.torch.nodes import (
     size_of,
     where,
 )  # fmt: skip
-from gatherscatter_models.torch.places import ScatterPlaces, row_places, scatter, scatter_by_tuples
+from gatherscatter_models.torch.targets import ScatterTargets, row_targets, scatter, scatter_by_tuples
 
 Translation = Callable[..., Any]
 
@@ -98,7 +98,7 @@ def _scatter_update(data: Any, indices: Any, updates: Any, axis: int = 0, **opti
         shape = [ops.Shape(updates, end=axis)] if axis else []
         shape += [[-1], *([ops.Shape(updates, start=axis + index_rank)] if axis < rank - 1 else [])]
         updates = ops.Reshape(updates, joined(*shape))
-    return how.scatter(row_places(named, axis, rank, how.drops), data, updates, rank)
+    return how.scatter(row_targets(named, axis, rank, how.drops), data, updates, rank)
 
 
 def scatter_rows(
@@ -113,7 +113,7 @@ def _scatter_elements(data: Any, indices: Any, updates: Any, axis: int = 0, **op
     how = _Options("scatter_elements", data, options)
     axis %= len(data.shape)
     named = resolve(as_int64(indices), size_of(data, axis), how.mode)
-    return how.scatter(ScatterPlaces(axis, named, dropped=how.drops), data, updates, len(data.shape))
+    return how.scatter(ScatterTargets(axis, named, dropped=how.drops), data, updates, len(data.shape))
 
 
 def _scatter_nd(data: Any, indices: Any, updates: Any, **options: Any) -> Any:
@@ -136,13 +136,13 @@ class _Options:
         self.include_self = options.get("include_self", True)
         self.sum_type = choose_sum_type(op, data.dtype, self.reduction, options.get("accumulate", "step"))
 
-    def scatter(self, places: ScatterPlaces, data: Any, updates: Any, rank: int) -> Any:
+    def scatter(self, targets: ScatterTargets, data: Any, updates: Any, rank: int) -> Any:
         """Scatter, with sums of the type that ``accumulate`` demands."""
         updates = cast(updates, self.dtype)
         if self.sum_type == self.dtype:
-            return scatter(places, data, updates, self.dtype, rank, self.reduction, include_self=self.include_self)
+            return scatter(targets, data, updates, self.dtype, rank, self.reduction, include_self=self.include_self)
         data, updates = ops.Cast(data, to=int(self.sum_type)), ops.Cast(updates, to=int(self.sum_type))
-        made = scatter(places, data, updates, self.sum_type, rank, self.reduction, include_self=self.include_self)
+        made = scatter(targets, data, updates, self.sum_type, rank, self.reduction, include_self=self.include_self)
         return ops.Cast(made, to=int(self.dtype))
 
 
@@ -244,7 +244,7 @@ def _reduce(updates: Any, rows: Any, size: Any, names: Sequence[str]) -> list[An
         own = ops.Reshape(own, constant([-1] + [1] * (rank - 1)))
         numbers = ops.Where(is_best, own, count)
         shape = joined(number, *([ops.Shape(updates, start=1)] if rank > 1 else []))
-        return scatter(row_places(ids, 0, rank), filled(shape, count, INT64), numbers, INT64, rank, "min")
+        return scatter(row_targets(ids, 0, rank), filled(shape, count, INT64), numbers, INT64, rank, "min")
 
     return [compute(name) for name in names]
 

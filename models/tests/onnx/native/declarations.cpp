@@ -8,7 +8,7 @@
 
 namespace ours = gs::ort;
 
-// Types of functions, with those of ours in the place of the header's: an argument too many or of another size shows.
+// Types of functions, with those of ours instead of the header's: an argument too many or of another size shows.
 template <class T>
 struct Theirs {
     using type = T;

@@ -148,7 +148,7 @@ def read_value(value: onnxruntime.OrtValue, dtype: np.dtype[Any]) -> np.ndarray:
 
 
 _SENTENCE = re.compile(r"\b(IndexError|ValueError|TypeError): (([\w.]+(?:-\d+)?)[: ].*)", re.DOTALL)
-_PLACE = re.compile(r": \w+(?:\[([\d, ]*)\])? = -?\d+ is out of range")
+_POSITION = re.compile(r": \w+(?:\[([\d, ]*)\])? = -?\d+ is out of range")
 
 
 def op_error(error: Exception) -> Exception:
@@ -158,6 +158,6 @@ def op_error(error: Exception) -> Exception:
         return error
     kind, sentence, op = found.groups()
     made: gs.OpError = KINDS[kind](sentence, op=op)
-    if place := _PLACE.search(sentence):
-        made.positions = (tuple(int(n) for n in (place[1] or "").split(",") if n),)
+    if position := _POSITION.search(sentence):
+        made.positions = (tuple(int(n) for n in (position[1] or "").split(",") if n),)
     return made

@@ -12,12 +12,15 @@ import pytest
 from tests.support.paths import ROOT
 
 HERE = Path(__file__).parent
-PLACES = (os.environ.get("GATHERSCATTER_ORT_INCLUDE", ""), "/usr/include/onnxruntime", "/usr/local/include/onnxruntime")
+OWN = os.environ.get("GATHERSCATTER_ORT_INCLUDE", "")
+FOLDERS = (OWN, "/usr/include/onnxruntime", "/usr/local/include/onnxruntime")
 
 
 def find_header() -> Path | None:
     """Find the folder of a real header: set GATHERSCATTER_ORT_INCLUDE, or install libonnxruntime-dev."""
-    return next((Path(place) for place in PLACES if place and (Path(place) / "onnxruntime_c_api.h").exists()), None)
+    return next(
+        (Path(folder) for folder in FOLDERS if folder and (Path(folder) / "onnxruntime_c_api.h").exists()), None
+    )
 
 
 def compile_declarations(ours: Path) -> subprocess.CompletedProcess[str]:

@@ -358,7 +358,7 @@ def test_types_are_known_to_the_nodes_behind() -> None:
 # -------------------------------------------------------------------------------------------------------- errors
 
 
-def test_an_error_names_the_node_and_the_place() -> None:
+def test_an_error_names_the_node_and_the_position() -> None:
     ready = session(model([sums()], SCATTER_ND, {"y": (F32, None)}))
     with pytest.raises(InvalidArgument) as caught:
         ready.run(None, {**TWICE, "i": np.array([[0], [7], [1]])})

@@ -75,6 +75,6 @@ def test_a_message_in_memory_that_is_too_large_to_be_written(tmp_path: Path) -> 
     )
     if sys.platform != "linux":
         pytest.skip("needs about 7 GB of memory")
-    own = {**os.environ, "TMPDIR": str(tmp_path)}  # other processes may make such folders in the usual place
+    own = {**os.environ, "TMPDIR": str(tmp_path)}  # other processes may make such folders in the usual one
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env=own, check=False)
     assert done.stdout.split() == ["1", "0", "1", "0"], done.stderr

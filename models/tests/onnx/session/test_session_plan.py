@@ -85,7 +85,7 @@ def test_constant_indices_that_differ_stay_with_onnxruntime() -> None:
         assert len(list_moved(InferenceSession(made))) == expected
 
 
-def test_nodes_in_subgraphs_and_functions_are_named_with_their_place() -> None:
+def test_nodes_in_subgraphs_and_functions_are_named_with_their_graph() -> None:
     made = onnx.parser.parse_model(
         """<ir_version: 10, opset_import: ["": 18, "my": 1]>
         g (float[n] x, int64[m, 1] i, float[m] u, bool c) => (float[n] out)

@@ -177,8 +177,8 @@ def fix(
     >>> import numpy as np, onnx
     >>> from gatherscatter_models.doctor import fix
     >>> model = onnx.parser.parse_model('''<ir_version: 10, opset_import: ["": 18]>
-    ...     put (float[4] data, float[3] updates) => (float[4] out) <int64[3, 1] places = {3, 0, -1}>
-    ...     { out = ScatterND (data, places, updates) }''')
+    ...     put (float[4] data, float[3] updates) => (float[4] out) <int64[3, 1] rows = {3, 0, -1}>
+    ...     { out = ScatterND (data, rows, updates) }''')
     >>> fixed = fix(model, "fixed.onnx")
     >>> [change.text for change in fixed.made]
     ['for repeated indices, only the last update was kept']

@@ -63,7 +63,7 @@ class ModelDraft(OnnxBuilder):
         self.op_type = site.row.op_type
         self.attributes = dict(site.attributes)
         self.reduction = site.reduction
-        self.unique = told.counts["repeated"] == 0  # whether no two indices are known to name the same place
+        self.unique = told.counts["repeated"] == 0  # whether no two indices are known to name the same element
         self.settled: set[str] = set()  # conditions that the rewriting excludes or makes harmless
         self.main = onnx.NodeProto()  # the node that replaces this one, set by `finish`
         self._after: list[Callable[[BuiltTensor], BuiltTensor]] = []

@@ -13,7 +13,7 @@ from gatherscatter_models.onnx.builder import BuiltTensor
 
 
 def keep_last(draft: ModelDraft) -> None:
-    """Keep the last of constant indices that name the same place, in a scatter without a reduction."""
+    """Keep the last of constant indices that name the same element, in a scatter without a reduction."""
     make_nonnegative(draft)
     indices, updates = draft.indices.value, draft.tensor("updates")
     if indices is None:
@@ -24,9 +24,9 @@ def keep_last(draft: ModelDraft) -> None:
         lines = draft.reshape(updates, draft.node("Concat", draft.constant([len(rows)]), whole, axis=0))
         row_axes = list(range(draft.k, draft.data.rank))
     else:
-        places = np.indices(indices.shape)
-        places[draft.axis] = indices
-        rows = places.reshape(indices.ndim, -1).T.astype(np.int64)
+        positions = np.indices(indices.shape)
+        positions[draft.axis] = indices
+        rows = positions.reshape(indices.ndim, -1).T.astype(np.int64)
         lines = draft.node("Reshape", updates, draft.constant([len(rows)]))
         row_axes = []
     kept = _last_of_each(rows)
@@ -65,10 +65,10 @@ def apply_one_by_one(draft: ModelDraft) -> None:
     lines = updates if is_table else draft.reshape(updates, demanded)
     tuples = draft.matrix(indices, indices.rank - 1)
     rows = _row_numbers(draft, tuples, k)
-    places = draft.node("Expand", rows, demanded) if not k or has_wide_rows(draft) else rows
+    positions = draft.node("Expand", rows, demanded) if not k or has_wide_rows(draft) else rows
     draft.op_type, draft.attributes["axis"] = "ScatterElements", 0
     draft.inputs |= {"data": table, "updates": lines}
-    draft.replace_indices(places)
+    draft.replace_indices(positions)
     if table.name != data.name:
         draft.wrap(lambda result: draft.reshape(result, shape))
 
@@ -134,8 +134,8 @@ def keep_nan(draft: ModelDraft) -> None:
 def reduce_in_wider_type(draft: ModelDraft) -> None:
     """Reduce in float32 or int32, and convert the result back.
 
-    For min and max this is exact. So it is where each place of data gets one update only: a half is then rounded once
-    in either type. Other sums and products of halves are rounded once at the end, instead of after each update.
+    For min and max this is exact. It is also exact if each element of data gets one update: a half is then rounded
+    once in either type. Other sums and products of halves are rounded once at the end, instead of after each update.
     """
     data = draft.data
     wider = np.dtype(np.int32 if data.element_type == "bool" else np.float32)
@@ -157,15 +157,15 @@ def scatter_by_element(draft: ModelDraft) -> None:
         raise UnfixableError(f"ScatterElements does not take {past.element_type or 'data of unknown type'}")
     size = draft.shape(past, axis)
     steps = draft.node("Range", draft.constant(0), draft.shape(update, axis), draft.constant(1))
-    places = draft.node("Reshape", steps, draft.constant([-1 if each == axis else 1 for each in range(past.rank)]))
+    positions = draft.node("Reshape", steps, draft.constant([-1 if each == axis else 1 for each in range(past.rank)]))
     if start := draft.inputs.pop("write_indices", None):
         first = start
         if draft.attributes["mode"] == "linear":  # in this mode, a negative start is an error
             first = draft.node("Where", draft.node("Less", first, draft.constant(0)), size, first)
         column = draft.node("Reshape", first, draft.constant([-1] + [1] * (past.rank - 1)))
-        places = draft.node("Add", column, places)
+        positions = draft.node("Add", column, positions)
     if draft.attributes["mode"] == "circular":
-        places = draft.node("Mod", places, size)
-    whole = draft.node("Expand", places, draft.node("Shape", update))
+        positions = draft.node("Mod", positions, size)
+    whole = draft.node("Expand", positions, draft.node("Shape", update))
     draft.op_type, draft.attributes = "ScatterElements", {"axis": axis}
     draft.inputs = {"past_cache": past, "indices": whole, "update": update}

@@ -127,7 +127,7 @@ REWRITINGS = (
     ),
     Rewriting(
         ("repeated",),
-        "each update got the values of the last one for the same place",
+        "each update got the values of the last one for the same row",
         lambda draft: (
             draft.op_type == "ScatterND"
             and draft.reduction == "none"

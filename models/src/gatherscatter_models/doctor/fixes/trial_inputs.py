@@ -119,9 +119,9 @@ def _indices(
     low, end = np.array(ranges, np.int64).T
     array = generator.integers(low, np.maximum(end, low + 1), size=made.shape).astype(made.dtype)
     if bad and array.size:
-        place = np.unravel_index(generator.integers(array.size), array.shape)
-        column = int(place[-1]) % len(ranges) if place else 0
-        array[place] = generator.choice([end[column], low[column] - 1])
+        position = np.unravel_index(generator.integers(array.size), array.shape)
+        column = int(position[-1]) % len(ranges) if position else 0
+        array[position] = generator.choice([end[column], low[column] - 1])
     return array
 
 

@@ -130,7 +130,7 @@ def _count_elements(
     return total
 
 
-def _written_places(values: NodeValues) -> np.ndarray | None:
+def _written_targets(values: NodeValues) -> np.ndarray | None:
     """Return the flat position in data to which each update is written. None: it is unknown, or an index is bad."""
     data, indices, updates = (values.arrays.get(role) for role in ("data", "indices", "updates"))
     if data is None or indices is None or updates is None or values.row.kernel not in (*ELEMENTWISE, "scatter_nd"):
@@ -138,12 +138,12 @@ def _written_places(values: NodeValues) -> np.ndarray | None:
     positions = np.arange(data.size).reshape(data.shape)
     try:
         if values.row.kernel == Kernel.SCATTER_ND:
-            places = op("onnx.GatherND-13")(positions, indices.astype(np.int64))
+            targets = op("onnx.GatherND-13")(positions, indices.astype(np.int64))
         else:
-            places = op("onnx.GatherElements-13")(positions, indices.astype(np.int64), axis=values.axis)
+            targets = op("onnx.GatherElements-13")(positions, indices.astype(np.int64), axis=values.axis)
     except IndexError:
         return None
-    return places.ravel() if places.size == updates.size else None
+    return targets.ravel() if targets.size == updates.size else None
 
 
 def _integer_means(values: NodeValues) -> list[tuple[int, int]] | None:
@@ -151,17 +151,17 @@ def _integer_means(values: NodeValues) -> list[tuple[int, int]] | None:
     name = values.types.get("data")
     if values.reduction not in ("mean", None) or (name is not None and not name.startswith(("int", "uint"))):
         return []
-    places = _written_places(values)
-    if places is None or values.reduction is None:
+    targets = _written_targets(values)
+    if targets is None or values.reduction is None:
         return None
     sums: dict[int, list[int]] = {}
-    for place, update in zip(places.tolist(), values.arrays["updates"].ravel().tolist(), strict=True):
-        entry = sums.setdefault(place, [0, 0])
+    for target, update in zip(targets.tolist(), values.arrays["updates"].ravel().tolist(), strict=True):
+        entry = sums.setdefault(target, [0, 0])
         entry[0], entry[1] = entry[0] + int(update), entry[1] + 1
     if values.attributes.get("use_init_val", True):
         data = values.arrays["data"].ravel()
-        for place, entry in sums.items():
-            entry[0], entry[1] = entry[0] + int(data[place]), entry[1] + 1
+        for target, entry in sums.items():
+            entry[0], entry[1] = entry[0] + int(data[target]), entry[1] + 1
     return [(total, count) for total, count in sums.values()]
 
 
@@ -192,14 +192,14 @@ def bfloat16_rounding(values: NodeValues) -> Count:
         return 0
     if name is not None and name != "bfloat16":
         return 0
-    places = _written_places(values)
-    if places is None or values.reduction is None or len(places) > _FOLLOWED:
+    targets = _written_targets(values)
+    if targets is None or values.reduction is None or len(targets) > _FOLLOWED:
         return None
     start = values.arrays["data"].astype(np.float32).ravel()
     right, other, step = start.copy(), start.copy(), _STEPS[values.reduction]
     with np.errstate(all="ignore"):
-        for place, update in zip(places.tolist(), values.arrays["updates"].astype(np.float32).ravel(), strict=True):
-            right[place] = step(right[place], update).astype(ml_dtypes.bfloat16)
-            bits = step(other[place], update).view(np.uint32)
-            other[place] = ((bits + ((bits & 0x10000) >> 1)) & 0xFFFF0000).view(np.float32)
+        for target, update in zip(targets.tolist(), values.arrays["updates"].astype(np.float32).ravel(), strict=True):
+            right[target] = step(right[target], update).astype(ml_dtypes.bfloat16)
+            bits = step(other[target], update).view(np.uint32)
+            other[target] = ((bits + ((bits & 0x10000) >> 1)) & 0xFFFF0000).view(np.float32)
     return _count_different(other, right)

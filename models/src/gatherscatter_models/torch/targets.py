@@ -1,4 +1,4 @@
-"""Scatters at the places that ScatterElements names, with every reduction.
+"""Scatters to the targets that ScatterElements names, with every reduction.
 
 ScatterElements does all reductions, because ONNX Runtime's ScatterND loses updates of repeated indices (finding
 onnxruntime-scatternd-race).
@@ -29,7 +29,7 @@ from gatherscatter_models.torch.nodes import (
 
 
 @dataclass(frozen=True)
-class ScatterPlaces:
+class ScatterTargets:
     """The elements of data that a scatter writes.
 
     Attributes
@@ -51,7 +51,7 @@ class ScatterPlaces:
         return ops.ScatterElements(data, indices, updates, axis=self.axis, reduction=reduction)
 
     def take(self, data: Any) -> Any:
-        """Gather the numbers of the places from the result of `number`."""
+        """Gather the numbers of the targets from the result of `number`."""
         return ops.GatherElements(data, self.indices, axis=self.axis)
 
     def number(self, data: Any, rank: int, start: int, numbers: Any, reduction: str) -> Any:
@@ -63,14 +63,14 @@ class ScatterPlaces:
         return replace(self, rows=False).put(filled(shape, start, INT64), numbers, reduction)
 
 
-def row_places(indices: Any, axis: int, rank: int, dropped: bool = False) -> ScatterPlaces:
-    """Return the places of whole rows of data with ``rank`` axes. The indices may have any shape."""
+def row_targets(indices: Any, axis: int, rank: int, dropped: bool = False) -> ScatterTargets:
+    """Return the targets of whole rows of data with ``rank`` axes. The indices may have any shape."""
     shape = [1] * axis + [-1] + [1] * (rank - axis - 1)
-    return ScatterPlaces(axis, ops.Reshape(indices, constant(shape)), rows=rank > 1, dropped=dropped)
+    return ScatterTargets(axis, ops.Reshape(indices, constant(shape)), rows=rank > 1, dropped=dropped)
 
 
 def scatter(
-    places: ScatterPlaces,
+    targets: ScatterTargets,
     data: Any,
     updates: Any,
     dtype: ir.DataType,
@@ -80,30 +80,30 @@ def scatter(
     include_self: bool = True,
 ) -> Any:
     """Scatter with any reduction, and without the values of data if not ``include_self``."""
-    if places.dropped:
-        axis = constant([places.axis])
-        size = size_of(data, places.axis)
-        before, after = [0] * rank, [int(each == places.axis) for each in range(rank)]
+    if targets.dropped:
+        axis = constant([targets.axis])
+        size = size_of(data, targets.axis)
+        before, after = [0] * rank, [int(each == targets.axis) for each in range(rank)]
         padded = ops.Pad(data, constant(before + after))
         whole = scatter(
-            replace(places, dropped=False), padded, updates, dtype, rank, reduction, include_self=include_self
+            replace(targets, dropped=False), padded, updates, dtype, rank, reduction, include_self=include_self
         )
         return ops.Slice(whole, constant([0]), size, axis)
     if reduction == "none":
-        return places.put(data, updates)
+        return targets.put(data, updates)
     if dtype == BOOL:
-        return _scatter_booleans(places, data, updates, rank, reduction, include_self)
+        return _scatter_booleans(targets, data, updates, rank, reduction, include_self)
     if reduction == "sub" and not include_self:
-        updates = _subtract_all_except_first(places, data, updates, dtype, rank)
+        updates = _subtract_all_except_first(targets, data, updates, dtype, rank)
     elif reduction == "sub":
         updates = _negative(updates, dtype)
     if not include_self:
-        data = places.put(data, filled(ops.Shape(updates), neutral(reduction, dtype), dtype))
-    combined = places.put(data, updates, "add" if reduction in ("sub", "mean") else reduction)
+        data = targets.put(data, filled(ops.Shape(updates), neutral(reduction, dtype), dtype))
+    combined = targets.put(data, updates, "add" if reduction in ("sub", "mean") else reduction)
     if reduction != "mean":
         return combined
-    ones = filled(ops.Shape(places.indices), 1, INT64)
-    return divide(combined, places.number(data, rank, int(include_self), ones, "add"), dtype)
+    ones = filled(ops.Shape(targets.indices), 1, INT64)
+    return divide(combined, targets.number(data, rank, int(include_self), ones, "add"), dtype)
 
 
 def scatter_by_tuples(
@@ -111,7 +111,7 @@ def scatter_by_tuples(
 ) -> Any:
     """Scatter slices of data with ``rank`` axes. The index tuples, of int64 and of a length, become row numbers.
 
-    ``scatter_rows`` takes the places, the rows of data, their updates, and the number of axes of rows.
+    ``scatter_rows`` takes the targets, the rows of data, their updates, and the number of axes of rows.
     """
     behind = [ops.Shape(data, start=length)] if length < rank else []
     dims = ops.Shape(data, end=length)
@@ -119,8 +119,8 @@ def scatter_by_tuples(
     updates = ops.Reshape(updates, joined(ops.ReduceProd(ops.Shape(tuples, end=-1), keepdims=1), *behind))
     rows = data if length == 1 else ops.Reshape(data, joined(ops.ReduceProd(dims, keepdims=1), *behind))
     numbers = resolve(tuples, dims, mode) if length == 1 else row_numbers(tuples, dims, length, mode)
-    places = row_places(numbers, 0, rank - length + 1, mode == "drop")
-    made = scatter_rows(places, rows, updates, rank - length + 1)
+    targets = row_targets(numbers, 0, rank - length + 1, mode == "drop")
+    made = scatter_rows(targets, rows, updates, rank - length + 1)
     return made if length == 1 else ops.Reshape(made, ops.Shape(data))
 
 
@@ -150,11 +150,11 @@ _OF_BOOLEANS = {"add": "max", "max": "max", "mul": "min", "min": "min", "sub": "
 
 
 def _scatter_booleans(
-    places: ScatterPlaces, data: Any, updates: Any, rank: int, reduction: str, include_self: bool
+    targets: ScatterTargets, data: Any, updates: Any, rank: int, reduction: str, include_self: bool
 ) -> Any:
     """Scatter booleans as integers. ONNX Runtime has no reductions of booleans."""
     numbers = ops.Cast(data, to=int(INT32)), ops.Cast(updates, to=int(INT32))
-    made = scatter(places, *numbers, INT32, rank, _OF_BOOLEANS[reduction], include_self=include_self)
+    made = scatter(targets, *numbers, INT32, rank, _OF_BOOLEANS[reduction], include_self=include_self)
     return ops.Cast(ops.Mod(made, constant(2, np.int32)) if reduction == "sub" else made, to=int(BOOL))
 
 
@@ -164,11 +164,11 @@ def _negative(updates: Any, dtype: ir.DataType) -> Any:
     return ops.Neg(updates)
 
 
-def _subtract_all_except_first(places: ScatterPlaces, data: Any, updates: Any, dtype: ir.DataType, rank: int) -> Any:
-    """Negate the updates, except the first of each place."""
-    shape = ops.Shape(places.indices)
-    numbers = ops.Reshape(ops.Range(constant(0), ops.Size(places.indices), constant(1)), shape)
+def _subtract_all_except_first(targets: ScatterTargets, data: Any, updates: Any, dtype: ir.DataType, rank: int) -> Any:
+    """Negate the updates, except the first of each target."""
+    shape = ops.Shape(targets.indices)
+    numbers = ops.Reshape(ops.Range(constant(0), ops.Size(targets.indices), constant(1)), shape)
     last = np.iinfo(np.int64).max
-    first = places.number(data, rank, last, numbers, "min")
-    is_first = ops.Equal(places.take(first), numbers)
+    first = targets.number(data, rank, last, numbers, "min")
+    is_first = ops.Equal(targets.take(first), numbers)
     return where(is_first, updates, _negative(updates, dtype), dtype)
