@@ -24,7 +24,7 @@ PRIVATE_EFFECTS = ("out-of-bounds memory", "crash")
 
 @dataclass(frozen=True)
 class Channel:
-    """The place where a project accepts one kind of report.
+    """The address where a project accepts one kind of report.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class UpstreamReport:
     id : str
         The id of the finding.
     suggestion : str
-        A fix that the project could make, with the place in its source.
+        A fix that the project could make, with the file and line in its source.
     printed : str
         The output of the reproducer when the report was written.
     status : str

@@ -98,14 +98,14 @@ def verdicts(name: str, *cases: Case, timeout: float = 20.0) -> dict[str, Judgem
     return conform([name], cases, timeout=timeout).results[name]
 
 
-@pytest.mark.parametrize("place", [" {folder}", ""], ids=["once", "many"])
+@pytest.mark.parametrize("argument", [" {folder}", ""], ids=["once", "many"])
 @pytest.mark.parametrize("behaviour", BEHAVIOURS)
-def test_what_a_program_does_is_told_apart(behaviour: str, place: str, tmp_path: Path) -> None:
+def test_what_a_program_does_is_told_apart(behaviour: str, argument: str, tmp_path: Path) -> None:
     verdict, message = BEHAVIOURS[behaviour]
-    if place and behaviour == "os._exit(3)":
+    if argument and behaviour == "os._exit(3)":
         verdict, message = "refuses", "RefusedError: noise"  # a program that runs once reports errors by its exit code
     limit = 3.0 if verdict == "hangs" else 30.0
-    name = f"command:{write_program(tmp_path, behaviour)}{place}"
+    name = f"command:{write_program(tmp_path, behaviour)}{argument}"
     found = verdicts(name, PLAIN, NEGATIVE, BAD, timeout=limit)
     assert found[PLAIN.id].verdict == "pass"
     assert found[BAD.id] == Judgement("pass", message="RefusedError: index 4 is out of range")
@@ -143,11 +143,13 @@ def test_how_a_program_ends_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are looked up in /proc")
-@pytest.mark.parametrize("place", [" {folder}", ""], ids=["once", "many"])
-def test_nothing_is_left_of_a_program_that_hangs(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("argument", [" {folder}", ""], ids=["once", "many"])
+def test_nothing_is_left_of_a_program_that_hangs(
+    argument: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    name = f"command:{write_program(tmp_path, 'time.sleep(60)')}{place}"
+    name = f"command:{write_program(tmp_path, 'time.sleep(60)')}{argument}"
     assert verdicts(name, NEGATIVE, timeout=3)[NEGATIVE.id].verdict == "hangs"
     needle = str(tmp_path / "program.py").encode()
     lines = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if os.access(path, os.R_OK)]
@@ -207,9 +209,9 @@ def test_the_folder_has_the_model(tmp_path: Path) -> None:
             np.testing.assert_array_equal(np.load(sample / one["file"]), array)
 
 
-@pytest.mark.parametrize("place", [" {folder}", ""], ids=["once", "many"])
-def test_the_script_of_a_departure_shows_it(place: str, tmp_path: Path) -> None:
-    runtime = runtimes.find(f"command:{write_program(tmp_path, 'updates = updates + 1')}{place}")
+@pytest.mark.parametrize("argument", [" {folder}", ""], ids=["once", "many"])
+def test_the_script_of_a_departure_shows_it(argument: str, tmp_path: Path) -> None:
+    runtime = runtimes.find(f"command:{write_program(tmp_path, 'updates = updates + 1')}{argument}")
     file = tmp_path / "reproducer.py"
     file.write_text(runtime.script(NEGATIVE), encoding="utf-8")
     ran = subprocess.run([sys.executable, file], capture_output=True, text=True, timeout=60, check=True)
@@ -242,13 +244,13 @@ def test_a_program_that_is_not_there(name: str, said: str) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs modes of files")
-@pytest.mark.parametrize(("place", "said"), [(" {folder}", "it can't be started: "), ("", "can't be started")])
-def test_a_program_that_cannot_be_started(place: str, said: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("argument", "said"), [(" {folder}", "it can't be started: "), ("", "can't be started")])
+def test_a_program_that_cannot_be_started(argument: str, said: str, tmp_path: Path) -> None:
     file = tmp_path / "no_first_line"
     file.write_text("\x01\x02 this is neither a binary nor a script\n")
     file.chmod(0o755)
-    name = f"command:{file}{place}"
-    if place:
+    name = f"command:{file}{argument}"
+    if argument:
         assert verdicts(name, BAD)[BAD.id].message.startswith(said)
     else:
         with pytest.raises(RuntimeError, match=said):
@@ -271,13 +273,13 @@ compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
 
 
 @pytest.mark.skipif(not compiler, reason="needs a C compiler")
-@pytest.mark.parametrize("place", [" {folder}", ""], ids=["once", "many"])
-def test_the_example_in_c(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("argument", [" {folder}", ""], ids=["once", "many"])
+def test_the_example_in_c(argument: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flags = ["-std=c99", "-O1", "-Wall", "-Wextra", "-pedantic", "-Werror"]
     source = EXAMPLES / "conform_c" / "gather.c"
     subprocess.run([compiler, *flags, "-o", tmp_path / "gather", source], check=True)
     monkeypatch.chdir(tmp_path)
-    name = f"command:./gather{place}"
+    name = f"command:./gather{argument}"
     printed = succeed("conform", "--runtime", name, "--op", "onnx.Gather-13", "--json", "report.json")
     report = json.loads(Path("report.json").read_text())
     found = Counter(

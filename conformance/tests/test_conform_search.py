@@ -103,14 +103,13 @@ def test_drawn_calls_are_cases() -> None:
 
 
 @pytest.mark.parametrize(
-    ("places", "kind"), [([0, 2], "plain"), ([-1, 0], "negative"), ([1, 1], "repeated"), ([3, 0], "out of range")]
+    ("elements", "kind"), [([0, 2], "plain"), ([-1, 0], "negative"), ([1, 1], "repeated"), ([3, 0], "out of range")]
 )
-def test_kinds(places: list[int], kind: str) -> None:
+def test_kinds(elements: list[int], kind: str) -> None:
     row = oracle.ROWS["onnx.ScatterND-18"]
-    assert kind_of(row, draft_line_call(row, ramp("int32", 3), places, ramp("int32", 2))) == kind
-    assert (
-        kind_of(row, draft_line_call(row, ramp("int32", 3), places, ramp("int32", 2), reduction="mean")) == "attribute"
-    )
+    assert kind_of(row, draft_line_call(row, ramp("int32", 3), elements, ramp("int32", 2))) == kind
+    reduced = draft_line_call(row, ramp("int32", 3), elements, ramp("int32", 2), reduction="mean")
+    assert kind_of(row, reduced) == "attribute"
 
 
 def test_kinds_of_values_and_shapes() -> None:

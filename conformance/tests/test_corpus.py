@@ -386,7 +386,7 @@ def test_command_list() -> None:
     assert "onnx/GatherND-13/float32/none/k-0/two-empty-tuples-a31081  result  open  2.4 O7" in listed
     counted = succeed("corpus", "list", "--count")
     assert f"{len(CASES):,} cases" in counted
-    assert re.search(r"^repeated +\d+ +several updates to one place$", counted, re.M)
+    assert re.search(r"^repeated +\d+ +several updates to one target$", counted, re.M)
     assert "there is no kind 'foo'; there are plain, example" in fail("corpus", "list", "--kind", "foo")
 
 
@@ -506,11 +506,11 @@ def test_export_onnx(tmp_path: Path) -> None:
     for case in SAMPLE:
         test = found[folder_name(case)]
         assert (test.rtol, test.atol, test.kind == "errors") == (0, 0, case.expected is None)
-        place = Path(test.model_dir)
-        model = onnx.load(place / "model.onnx")
-        facts = json.loads((place / "data.json").read_text())
+        own = Path(test.model_dir)
+        model = onnx.load(own / "model.onnx")
+        facts = json.loads((own / "data.json").read_text())
         assert (facts["id"], facts["latitude"], facts["error"]) == (case.id, case.latitude, case.error)
-        read = {path.name: onnx.load_tensor(path) for path in (place / "test_data_set_0").iterdir()}
+        read = {path.name: onnx.load_tensor(path) for path in (own / "test_data_set_0").iterdir()}
         given = [array for array in case.inputs if array is not None]
         for prefix, arrays in (("input", given), ("output", case.expected or ())):
             for number, array in enumerate(arrays):
@@ -532,9 +532,9 @@ def test_onnxruntime_runs_the_exported_models(tmp_path: Path) -> None:
     cases = [case for case in corpus.cases("onnx/*", kind="example") if case.op != "onnx.Scatter-11"]
     corpus.export(tmp_path, "onnx", cases=cases)
     for case in cases:
-        place = tmp_path / "results" / folder_name(case)
-        session = runtime.InferenceSession(place / "model.onnx")
-        tensors = [onnx.load_tensor(path) for path in sorted((place / "test_data_set_0").glob("input_*"))]
+        own = tmp_path / "results" / folder_name(case)
+        session = runtime.InferenceSession(own / "model.onnx")
+        tensors = [onnx.load_tensor(path) for path in sorted((own / "test_data_set_0").glob("input_*"))]
         feeds = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in tensors}
         assert corpus.same(session.run(None, feeds), case), case.id
 
@@ -554,11 +554,11 @@ def test_openvino_runs_the_exported_models(tmp_path: Path) -> None:
     assert {case.op for case in cases} >= {"openvino.Gather-8", "openvino.GatherND-5", "openvino.ScatterNDUpdate-3"}
     corpus.export(tmp_path, "openvino", cases=cases)
     for case in cases:
-        place = tmp_path / "results" / folder_name(case)
-        inputs = {path.stem: np.load(path) for path in place.glob("*.npy") if path.stem != "output"}
-        [answer] = run_in_openvino(place / "model.xml", inputs)
+        own = tmp_path / "results" / folder_name(case)
+        inputs = {path.stem: np.load(path) for path in own.glob("*.npy") if path.stem != "output"}
+        [answer] = run_in_openvino(own / "model.xml", inputs)
         assert corpus.same(answer, case), case.id
-        assert corpus.same(np.load(place / "output.npy"), case)
+        assert corpus.same(np.load(own / "output.npy"), case)
 
 
 def test_our_own_reader_runs_the_exported_irs(tmp_path: Path) -> None:
@@ -567,6 +567,6 @@ def test_our_own_reader_runs_the_exported_irs(tmp_path: Path) -> None:
     done = corpus.export(tmp_path, "openvino", cases=cases)
     assert done.written == len(cases)
     for case in cases:
-        place = tmp_path / "results" / folder_name(case)
-        inputs = {path.stem: np.load(path) for path in place.glob("*.npy") if path.stem != "output"}
-        assert corpus.same(gm.run(place / "model.xml", inputs)["output"], case), case.id
+        own = tmp_path / "results" / folder_name(case)
+        inputs = {path.stem: np.load(path) for path in own.glob("*.npy") if path.stem != "output"}
+        assert corpus.same(gm.run(own / "model.xml", inputs)["output"], case), case.id

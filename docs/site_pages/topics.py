@@ -58,7 +58,7 @@ TOPICS = (
         _calls("float32/none/out-of-range/m9-of-three", *_GATHERS, *_SCATTERS),
     ),
     Topic(
-        "Several updates to one element",
+        "Several updates to one target",
         "ONNX calls repeated indices without a reduction an error of the caller and leaves the result open. In "
         "gatherscatter the last update always wins.",
         (
@@ -67,8 +67,8 @@ TOPICS = (
         ),
     ),
     Topic(
-        "Thousands of updates to seven elements",
-        "Threads may race for these elements.",
+        "Thousands of updates to seven targets",
+        "Threads may race for these targets.",
         _calls("float32/none/many-updates/10000-to-7-places", "scatter_nd")
         + _calls("float32/add/many-updates/10000-to-7-places", "scatter_nd"),
     ),

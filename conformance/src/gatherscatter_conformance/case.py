@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 KINDS = {
-    "plain": "ordinary values, and each index names another place",
+    "plain": "ordinary values, and each index names another element",
     "example": "an example from the specification, with the correct values",
     "negative": "indices below zero",
     "out of range": "an index just outside its range, or far outside",
     "index type": "every index type of the version, and types that it must refuse",
-    "repeated": "several updates to one place",
-    "many updates": "thousands of updates to few places, for which threads may race",
+    "repeated": "several updates to one target",
+    "many updates": "thousands of updates to few targets, for which threads may race",
     "nan": "NaN and infinities, in data and in updates",
     "zero sign": "-0.0 and 0.0",
     "rounding": "sums and products that are rounded, in an order that shows after which step",

@@ -67,4 +67,4 @@ def _is_wide(array: np.ndarray) -> bool:
 
 
 def _repeats(row: OracleRow, call: DraftedCall) -> bool:
-    return any(len(place) > 1 for place in unspecified.contributions(row, call.inputs, call.attributes, False))
+    return any(len(value) > 1 for value in unspecified.contributions(row, call.inputs, call.attributes, False))

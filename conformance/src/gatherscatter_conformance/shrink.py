@@ -14,7 +14,7 @@ import numpy as np
 from gatherscatter.oracle import OracleRow
 from gatherscatter_conformance.themes.draft import DraftedCall
 
-Place = tuple[int, int]  # number of the input, axis
+InputAxis = tuple[int, int]  # number of the input, axis
 
 
 def iterate_smaller_calls(row: OracleRow, call: DraftedCall) -> Iterator[DraftedCall]:
@@ -33,17 +33,17 @@ def iterate_smaller_calls(row: OracleRow, call: DraftedCall) -> Iterator[Drafted
             yield _change_inputs(call, chosen, lambda array, axis, entry=entry: np.delete(array, entry, axis))
 
 
-def _find_matching_axes(shapes: list[tuple[int, ...]], fits: Callable[[int], bool]) -> Iterator[tuple[Place, ...]]:
+def _find_matching_axes(shapes: list[tuple[int, ...]], fits: Callable[[int], bool]) -> Iterator[tuple[InputAxis, ...]]:
     """Yield axes of the same size, one in each of up to three inputs. Those in more inputs come first."""
-    places = [(number, axis) for number, shape in enumerate(shapes) for axis in range(len(shape))]
+    axes = [(number, axis) for number, shape in enumerate(shapes) for axis in range(len(shape))]
     for count in (3, 2, 1):
-        for chosen in combinations(places, count):
+        for chosen in combinations(axes, count):
             sizes = {shapes[number][axis] for number, axis in chosen}
             if len(sizes) == 1 and fits(*sizes) and len({number for number, _ in chosen}) == count:
                 yield chosen
 
 
-def _change_inputs(call: DraftedCall, chosen: tuple[Place, ...], change: Any) -> DraftedCall:
+def _change_inputs(call: DraftedCall, chosen: tuple[InputAxis, ...], change: Any) -> DraftedCall:
     inputs = list(call.inputs)
     for number, axis in chosen:
         inputs[number] = change(inputs[number], axis)

@@ -36,7 +36,7 @@ class Pools:
     def __init__(self) -> None:
         self._values: dict[str, list[Any]] = {}
         self._lengths: dict[str, int] = {}
-        self._places: dict[tuple[str, bytes], int] = {}
+        self._offsets: dict[tuple[str, bytes], int] = {}
 
     def add(self, array: np.ndarray | None) -> dict[str, Any] | None:
         """Add an array. Return its type, its shape, and the position of its values."""
@@ -45,11 +45,11 @@ class Pools:
         name = element_type(array)
         flat = array.reshape(-1)
         key = (name, json.dumps(flat.tolist()).encode() if name == "string" else flat.tobytes())
-        if key not in self._places:
-            self._places[key] = self._lengths.get(name, 0)
-            self._lengths[name] = self._places[key] + flat.size
+        if key not in self._offsets:
+            self._offsets[key] = self._lengths.get(name, 0)
+            self._lengths[name] = self._offsets[key] + flat.size
             self._values.setdefault(name, []).append(flat)
-        return {"type": name, "shape": list(array.shape), "at": self._places[key]}
+        return {"type": name, "shape": list(array.shape), "at": self._offsets[key]}
 
     def members(self) -> dict[str, bytes]:
         """Return the files of the zip that hold values."""
@@ -124,16 +124,16 @@ def _record(case: Case, pools: Pools) -> dict[str, Any]:
 def _case(record: dict[str, Any], pools: dict[str, np.ndarray]) -> Case:
     expected = record["expected"]
     arrays = {
-        "inputs": tuple(_array(place, pools) for place in record["inputs"]),
-        "expected": None if expected is None else tuple(_array(place, pools) for place in expected),
+        "inputs": tuple(_array(entry, pools) for entry in record["inputs"]),
+        "expected": None if expected is None else tuple(_array(entry, pools) for entry in expected),
         "rules": tuple(record["rules"]),
     }
     return Case(**record | arrays)
 
 
-def _array(place: dict[str, Any] | None, pools: dict[str, np.ndarray]) -> np.ndarray | None:
-    if place is None:
+def _array(entry: dict[str, Any] | None, pools: dict[str, np.ndarray]) -> np.ndarray | None:
+    if entry is None:
         return None
-    shape, at = tuple(place["shape"]), place["at"]
+    shape, at = tuple(entry["shape"]), entry["at"]
     size = int(np.prod(shape, dtype=np.int64))
-    return pools[place["type"]][at : at + size].reshape(shape).copy()
+    return pools[entry["type"]][at : at + size].reshape(shape).copy()

@@ -17,7 +17,7 @@ from gatherscatter import oracle
 from gatherscatter.oracle import COMPLEX, FLOATS, GENERIC, HALVES, INTEGERS, OracleRow, Reduce, round_to_format
 
 REASONS = {
-    "order of writes": "O3: the order of several writes to one place is not specified",
+    "order of writes": "O3: the order of several writes to one target is not specified",
     "order of sums": "O27: the order in which floats are combined, and the intermediate precision, are not specified",
     "halves": "O16, V19: the precision in which sums and products of 16-bit floats are computed is not specified",
     "overflow": "2.10: the result of an integer overflow is not specified",
@@ -46,7 +46,7 @@ REASONS = {
 }
 """The sentences for the field ``latitude`` of a case."""
 
-_ORDERS = 24  # the number of orders to try for the updates of one place
+_ORDERS = 24  # the number of orders to try for the updates of one target
 
 # Operators for which the specification gives no range of indices, or no consequence of an index outside the range.
 _UNNAMED = (
@@ -75,7 +75,7 @@ def reason(row: OracleRow, inputs: list[np.ndarray | None], attributes: dict[str
 
 
 def reduces(row: OracleRow) -> bool:
-    """Whether several values may be written to one place."""
+    """Whether several values may be written to one target."""
     return row.kernel == "gather_reduce" or row.is_scatter
 
 
@@ -158,13 +158,13 @@ def _classify_contributions(row: OracleRow, inputs: list[np.ndarray | None], att
     if row.kernel == "gather_reduce" and reduction == "mean" and name in INTEGERS:
         return "integer mean"
     keeps_data = reduction != "none" and attributes.get("use_init_val", True)
-    places = contributions(row, inputs, attributes, keeps_data)
+    targets = contributions(row, inputs, attributes, keeps_data)
     if reduction == "none":
-        return "order of writes" if any(not _all_same(place) for place in places) else ""
+        return "order of writes" if any(not _all_same(values) for values in targets) else ""
     if row.domain == "onnx" and name in ("bool", "string"):
         return name
-    for place in places:
-        if found := _classify_reduction(reduction, place, name, keeps_data):
+    for values in targets:
+        if found := _classify_reduction(reduction, values, name, keeps_data):
             return found
     return ""
 
@@ -179,17 +179,17 @@ def leaves_zero_sign_open(row: OracleRow, inputs: list[np.ndarray | None], attri
     is_extreme = attributes.get("reduction", row.fixed_reduction) in ("min", "max")
     if not is_extreme and row.kernel != "gather_reduce":
         return False
-    places = contributions(row, inputs, attributes, attributes.get("use_init_val", True))
-    signs = ([bool(np.signbit(float(x))) for x in place if x == 0] for place in places)
+    targets = contributions(row, inputs, attributes, attributes.get("use_init_val", True))
+    signs = ([bool(np.signbit(float(x))) for x in values if x == 0] for values in targets)
     if is_extreme:
         return any(set(each) == {False, True} for each in signs)
-    return any(each and all(each) and len(each) == len(place) for each, place in zip(signs, places, strict=True))
+    return any(each and all(each) and len(each) == len(values) for each, values in zip(signs, targets, strict=True))
 
 
 def contributions(
     row: OracleRow, inputs: list[np.ndarray | None], attributes: dict[str, Any], keeps_data: bool
 ) -> list[list[Any]]:
-    """Return the values that are combined in each written place, in row-major order.
+    """Return the values that are combined in each written target, in row-major order.
 
     The oracle computes them: it gets names of the elements instead of the elements, and adds the names.
     """
@@ -247,72 +247,72 @@ def _names(array: np.ndarray, start: int) -> np.ndarray:
     return names.reshape(array.shape)
 
 
-def _all_same(place: list[Any]) -> bool:
-    return all(repr(value) == repr(place[0]) for value in place)
+def _all_same(values: list[Any]) -> bool:
+    return all(repr(value) == repr(values[0]) for value in values)
 
 
-def _classify_reduction(reduction: str, place: list[Any], name: str, keeps_data: bool) -> str:
+def _classify_reduction(reduction: str, values: list[Any], name: str, keeps_data: bool) -> str:
     if reduction in ("min", "max"):
         # Without the value of data, the initial value of the comparison is not NaN either.
-        nans = [value != value for value in place] + ([] if keeps_data else [False])
+        nans = [value != value for value in values] + ([] if keeps_data else [False])
         return "nan" if any(nans) and not all(nans) else ""
-    if len(place) < 2:
+    if len(values) < 2:
         return ""
     if name in INTEGERS:
-        return _open_integers(reduction, [int(value) for value in place], name)
+        return _open_integers(reduction, [int(value) for value in values], name)
     if name not in FLOATS and name not in COMPLEX:
         return ""
-    in_order = repr(_fold(reduction, place, name))
-    if all(repr(other) == in_order for other in _reduce_otherwise(reduction, place, name)):
+    in_order = repr(_fold(reduction, values, name))
+    if all(repr(other) == in_order for other in _reduce_otherwise(reduction, values, name)):
         return ""
     return "halves" if name in HALVES else "order of sums"
 
 
-def _open_integers(reduction: str, place: list[int], name: str) -> str:
+def _open_integers(reduction: str, values: list[int], name: str) -> str:
     if reduction == "mean":
-        pairwise = place[0]
-        for value in place[1:]:
+        pairwise = values[0]
+        for value in values[1:]:
             pairwise = (pairwise + value) // 2
-        return "" if pairwise == sum(place) // len(place) else "pairwise mean"
+        return "" if pairwise == sum(values) // len(values) else "pairwise mean"
     limits = np.iinfo(name)
-    total = place[0]
-    for value in place[1:]:
+    total = values[0]
+    for value in values[1:]:
         total = {"add": total + value, "sub": total - value, "mul": total * value}[reduction]
     return "" if limits.min <= total <= limits.max else "overflow"
 
 
-def _fold(reduction: str, place: list[Any], name: str, accumulate: str = "step") -> Any:
+def _fold(reduction: str, values: list[Any], name: str, accumulate: str = "step") -> Any:
     with np.errstate(all="ignore"):
-        return oracle.fold(reduction, place, place[0].dtype, accumulate)
+        return oracle.fold(reduction, values, values[0].dtype, accumulate)
 
 
-def _reduce_otherwise(reduction: str, place: list[Any], name: str) -> Iterator[Any]:
+def _reduce_otherwise(reduction: str, values: list[Any], name: str) -> Iterator[Any]:
     """Yield the values combined in other ways. In a subtraction, the first value stays first."""
     first = 1 if reduction == "sub" else 0
-    head, rest = place[:first], place[first:]
+    head, rest = values[:first], values[first:]
     orders = [rest[::-1]] if len(rest) > 5 else itertools.islice(itertools.permutations(rest), _ORDERS)
     for order in orders:
         yield _fold(reduction, [*head, *order], name)
     if name in HALVES:
-        yield _fold(reduction, place, name, "wide")
+        yield _fold(reduction, values, name, "wide")
     if name in FLOATS:
-        yield _exact(reduction, place, name)
-    if reduction == "mean" and len(place) > 2:
-        pairwise = place[0]
-        for value in place[1:]:
+        yield _exact(reduction, values, name)
+    if reduction == "mean" and len(values) > 2:
+        pairwise = values[0]
+        for value in values[1:]:
             pairwise = _fold("mean", [pairwise, value], name)
         yield pairwise
 
 
-def _exact(reduction: str, place: list[Any], name: str) -> Any:
+def _exact(reduction: str, values: list[Any], name: str) -> Any:
     """Return the exact result, rounded once at the end."""
     if reduction != "mul":
-        return _fold(reduction, place, name, "exact")
-    numbers = [float(value) for value in place]
+        return _fold(reduction, values, name, "exact")
+    numbers = [float(value) for value in values]
     if not np.isfinite(numbers).all() or 0 in numbers:
-        return _fold(reduction, place, name)
+        return _fold(reduction, values, name)
     product = Fraction(1)
     for number in numbers:
         product *= Fraction(number)
     with np.errstate(all="ignore"):
-        return place[0].dtype.type(round_to_format(product, name))
+        return values[0].dtype.type(round_to_format(product, name))

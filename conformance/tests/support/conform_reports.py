@@ -21,7 +21,7 @@ VERDICTS = {
 }
 KINDS = {
     "plain": "nothing special",
-    "repeated": "indices that name one place twice",
+    "repeated": "indices that name one element twice",
     "out of range": "indices beyond the ends",
     "nan": "<b>NaN</b> & friends",
 }

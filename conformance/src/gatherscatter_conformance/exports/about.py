@@ -55,14 +55,14 @@ expected = arrays.pop("output", None)  # None: the call must be refused
 import json, math
 import numpy as np
 
-def tensor(place):
-    values = np.load(place["type"] + ".npy")
-    return values[place["at"] : place["at"] + math.prod(place["shape"])].reshape(place["shape"])
+def tensor(entry):
+    values = np.load(entry["type"] + ".npy")
+    return values[entry["at"] : entry["at"] + math.prod(entry["shape"])].reshape(entry["shape"])
 
 with open("corpus.json", encoding="utf-8") as file:
     case = json.load(file)["cases"][0]
-inputs = [None if place is None else tensor(place) for place in case["inputs"]]
-expected = None if case["expected"] is None else [tensor(place) for place in case["expected"]]
+inputs = [None if entry is None else tensor(entry) for entry in case["inputs"]]
+expected = None if case["expected"] is None else [tensor(entry) for entry in case["expected"]]
 ```
 """,
     "json": """\

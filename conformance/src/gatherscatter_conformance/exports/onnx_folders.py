@@ -32,13 +32,13 @@ def write(folder: Path, cases: Sequence[Case], version: str, progress: Progress)
     exported = Exported()
     for case in of_format(cases, "onnx", exported):
         progress(case.id)
-        place = folder / ("errors" if case.expected is None else "results") / folder_name(case)
-        data = place / "test_data_set_0"
+        own = folder / ("errors" if case.expected is None else "results") / folder_name(case)
+        data = own / "test_data_set_0"
         data.mkdir(parents=True)
-        (place / "model.onnx").write_bytes(model(case).SerializeToString())
+        (own / "model.onnx").write_bytes(model(case).SerializeToString())
         # The loader of onnx reads tolerances from this file. They are zero.
         facts = {"rtol": 0.0, "atol": 0.0, "corpus": version, **describe_case(case)}
-        (place / "data.json").write_text(json.dumps(facts, indent=1, ensure_ascii=False), encoding="utf-8")
+        (own / "data.json").write_text(json.dumps(facts, indent=1, ensure_ascii=False), encoding="utf-8")
         for prefix, named in (("input", _given(case)), ("output", _results(case))):
             for number, (name, array) in enumerate(named.items()):
                 (data / f"{prefix}_{number}.pb").write_bytes(to_tensor_proto(array, name).SerializeToString())

@@ -36,15 +36,15 @@ def write(folder: Path, cases: Sequence[Case], version: str, progress: Progress)
         except UnsupportedCase as reason:
             exported.skipped[str(reason)] += 1
             continue
-        place = folder / ("errors" if case.expected is None else "results") / folder_name(case)
-        place.mkdir(parents=True)
-        writer.save(place / "model.xml")
+        own = folder / ("errors" if case.expected is None else "results") / folder_name(case)
+        own.mkdir(parents=True)
+        writer.save(own / "model.xml")
         facts = json.dumps({"corpus": version, **describe_case(case)}, indent=1, ensure_ascii=False)
-        (place / "data.json").write_text(facts, encoding="utf-8")
+        (own / "data.json").write_text(facts, encoding="utf-8")
         for name, array in parameters(case).items():
-            _save(place / f"{name}.npy", array)
+            _save(own / f"{name}.npy", array)
         for array in case.expected or ():
-            _save(place / "output.npy", array)
+            _save(own / "output.npy", array)
         exported.written += 1
     return exported
 

@@ -28,7 +28,7 @@ from gatherscatter_conformance.runtimes.runtime import (
 )
 
 PREFIX = "command:"
-PLACE = "{folder}"
+FOLDER = "{folder}"
 UNSUPPORTED = 77  # the exit code of a program that skips a test, as in Automake and Meson
 RESULT = "output.npy"
 _ANSWERS = "the answers are 'ok', 'unsupported REASON' and 'error MESSAGE'"
@@ -60,7 +60,7 @@ class Command(Runtime):
         except ValueError as error:
             raise LookupError(f"{PREFIX}{text} is not a command line: {error}") from error
         if not self._words:
-            raise LookupError(f"{PREFIX} needs a command line, such as '{PREFIX}./mine {PLACE}'")
+            raise LookupError(f"{PREFIX} needs a command line, such as '{PREFIX}./mine {FOLDER}'")
         if shutil.which(self._words[0]) is None:
             raise LookupError(
                 f"there is no program {self._words[0]!r} that can be executed: give its path, such as ./mine"
@@ -68,7 +68,7 @@ class Command(Runtime):
         # Other runtimes have one name for all instances.
         self.name = PREFIX + text  # type: ignore[misc]
         self.title = self.package = text  # type: ignore[misc]
-        self._is_once = any(PLACE in word for word in self._words)
+        self._is_once = any(FOLDER in word for word in self._words)
         self._process: subprocess.Popen[str] | None = None
         self._errors: IO[bytes] | None = None
 
@@ -121,7 +121,7 @@ class Command(Runtime):
                 raise CrashedError(self._describe_end())
 
     def _run_once(self, folder: str) -> None:
-        words = [word.replace(PLACE, folder) for word in self._words]
+        words = [word.replace(FOLDER, folder) for word in self._words]
         try:
             ran = subprocess.run(words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
         except OSError as error:
@@ -179,9 +179,9 @@ class Command(Runtime):
 
 def _format_word(word: str) -> str:
     """Return the source of a word of the command line, with the folder filled in."""
-    if word == PLACE:
+    if word == FOLDER:
         return "str(folder)"
-    return f'{word!r}.replace("{PLACE}", str(folder))' if PLACE in word else repr(word)
+    return f'{word!r}.replace("{FOLDER}", str(folder))' if FOLDER in word else repr(word)
 
 
 def _write_case(case: Case) -> str:

@@ -75,7 +75,7 @@ class Runtime:
             exec(f"import numpy as np\n{self.setup}", self._globals)
 
     def run(self, case: Case, inputs: tuple[np.ndarray | None, ...]) -> Outputs:
-        """Return the outputs for these inputs, which have the values of the case's inputs at any place in memory."""
+        """Return the outputs for these inputs, which have the values of the case's inputs at any address."""
         self.prepare()
         variables = {**self._globals, **name_inputs(case, inputs)}
         exec(compile_source(self.source(case), self.name), variables)

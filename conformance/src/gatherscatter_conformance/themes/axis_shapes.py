@@ -1,4 +1,4 @@
-"""Shapes of Gather and ScatterUpdate: indices of any rank in the place of an axis."""
+"""Shapes of Gather and ScatterUpdate: indices of any rank replace an axis."""
 
 from __future__ import annotations
 

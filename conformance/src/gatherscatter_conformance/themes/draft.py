@@ -96,22 +96,22 @@ def call(
 def draft_line_call(
     row: OracleRow,
     data: np.ndarray,
-    places: Any,
+    elements: Any,
     updates: np.ndarray | None = None,
     index: str = "int64",
     **attributes: Any,
 ) -> DraftedCall:
-    """A call that reads or writes the elements ``places`` of 1-D data, in the form of that op version."""
-    indices = np.array(places, index)
+    """A call that reads or writes these ``elements`` of 1-D data, in the form of that op version."""
+    indices = np.array(elements, index)
     if row.kernel in ("gather_nd", "scatter_nd"):
         indices = indices[:, None]
     return call(row, data, indices, updates, **attributes)
 
 
-def draft_line_or_gather(row: OracleRow, data: np.ndarray, places: Any, index: str = "int64") -> DraftedCall:
-    """Return a call like `draft_line_call`. A scatter gets one update for each place."""
-    updates = ramp(element_type(data), len(places), start=data.size) if row in SCATTERS else None
-    return draft_line_call(row, data, places, updates, index)
+def draft_line_or_gather(row: OracleRow, data: np.ndarray, elements: Any, index: str = "int64") -> DraftedCall:
+    """Return a call like `draft_line_call`. A scatter gets one update for each element."""
+    updates = ramp(element_type(data), len(elements), start=data.size) if row in SCATTERS else None
+    return draft_line_call(row, data, elements, updates, index)
 
 
 def i64(values: Any) -> np.ndarray:

@@ -60,30 +60,30 @@ def _types(row: OracleRow) -> Iterator[CaseDraft]:
 
 def _negative(row: OracleRow, name: str) -> Iterator[CaseDraft]:
     rules = range_rules(row)
-    for places in ([-1], [-4, 3, -2], [0, -3]):
-        listed = " ".join(map(str, places)).replace("-", "m")
-        below = draft_line_or_gather(row, ramp(name, 4), places)
+    for elements in ([-1], [-4, 3, -2], [0, -3]):
+        listed = " ".join(map(str, elements)).replace("-", "m")
+        below = draft_line_or_gather(row, ramp(name, 4), elements)
         yield CaseDraft(row.name, "negative", f"at {listed}", below, rules)
 
 
 def _outside(row: OracleRow, name: str) -> Iterator[CaseDraft]:
     zero_rules = ("V22",) if row.rule == "zeros" and name == "string" else ()
     rules = (*range_rules(row), *zero_rules)
-    for place in OUTSIDE if name == "float32" else OUTSIDE[:4]:
-        text = str(place).replace("-", "m")
-        wrong = draft_line_or_gather(row, ramp(name, 3), [1, place])
+    for element in OUTSIDE if name == "float32" else OUTSIDE[:4]:
+        text = str(element).replace("-", "m")
+        wrong = draft_line_or_gather(row, ramp(name, 3), [1, element])
         yield CaseDraft(row.name, "out of range", f"{text} of three", wrong, rules)
 
 
 def _several(row: OracleRow) -> Iterator[CaseDraft]:
     """A bad index at the end, several bad ones, and one between good ones of a longer tensor."""
     rules = range_rules(row)
-    for label, size, places in (
+    for label, size, elements in (
         ("last of many", 16, [*range(16), 16]),
         ("all", 3, [5, 6, 7]),
         ("in the middle", 3, [0, 1, 99, 1, 0]),
     ):
-        wrong = draft_line_or_gather(row, ramp("float32", size), places)
+        wrong = draft_line_or_gather(row, ramp("float32", size), elements)
         yield CaseDraft(row.name, "out of range", f"{label} out", wrong, rules)
 
 
@@ -94,8 +94,8 @@ def _empty_slices() -> Iterator[CaseDraft]:
             continue
         rules = ("O19", "2.11", *range_rules(row))
         for name in ("float32", "int64"):
-            for place, label in ((1, "in range"), (2, "out of range"), (-3, "out of range below")):
-                indices = i64([[place]] if row.form == "tuples" else [place])
+            for element, label in ((1, "in range"), (2, "out of range"), (-3, "out of range below")):
+                indices = i64([[element]] if row.form == "tuples" else [element])
                 updates = ramp(name, (1, 0)) if row in SCATTERS else None
                 made = call(row, ramp(name, (2, 0)), indices, updates)
                 inside = label == "in range"

@@ -1,4 +1,4 @@
-"""Cases with thousands of updates to a few places, on which threads may race.
+"""Cases with thousands of updates to a few targets, on which threads may race.
 
 All sums and products are exact in their type, for any order of the updates. So a different result means that updates
 were lost. The values follow patterns, so that they compress well.
@@ -27,7 +27,7 @@ NEWEST = tuple(
 
 
 def drafts() -> Iterator[CaseDraft]:
-    """Yield scatters of 10,000 elements to 7 places, of 300 rows to 5 places, and of many ones to one place.
+    """Yield scatters of 10,000 elements to 7 targets, of 300 rows to 5 targets, and of many ones to one target.
 
     Also yield permutations, in which no index is repeated.
     """
@@ -39,7 +39,7 @@ def drafts() -> Iterator[CaseDraft]:
             for reduction in row.reductions[1:]:
                 yield _rows(row, reduction)
             if "max" in row.reductions:
-                yield _one_place(row)
+                yield _one_target(row)
     for row in SCATTERS:
         yield _permutation(row, "float32")
         yield _elements(row, "float32", "none")
@@ -56,15 +56,15 @@ def _updates(name: str, reduction: str, count: int) -> np.ndarray:
 
 
 def _elements(row: OracleRow, name: str, reduction: str) -> CaseDraft:
-    places = np.arange(COUNT) * 3 % 7
-    indices = places[:, None] if row.kernel == "scatter_nd" else places
+    targets = np.arange(COUNT) * 3 % 7
+    indices = targets[:, None] if row.kernel == "scatter_nd" else targets
     more: dict[str, Any] = {} if reduction == "none" else {"reduction": reduction}
     made = call(row, array(name, np.ones(7)), indices, _updates(name, reduction, COUNT), **more)
     rules = (section(row), "O3") if reduction == "none" else (section(row), "2.10")
     return CaseDraft(row.name, "many updates", f"{COUNT} to 7 places", made, rules)
 
 
-def _one_place(row: OracleRow) -> CaseDraft:
+def _one_target(row: OracleRow) -> CaseDraft:
     """Return a sum of ones in float32. It is exact, because float32 holds all integers up to 2**24."""
     made = call(
         row,
@@ -85,7 +85,7 @@ def _rows(row: OracleRow, reduction: str) -> CaseDraft:
 
 
 def _permutation(row: OracleRow, name: str) -> CaseDraft:
-    places = np.arange(COUNT) * 77 % (COUNT + 1)  # 10,001 has no factor in common with 77
-    indices = places[:, None] if row.kernel == "scatter_nd" else places
+    targets = np.arange(COUNT) * 77 % (COUNT + 1)  # 10,001 has no factor in common with 77
+    indices = targets[:, None] if row.kernel == "scatter_nd" else targets
     made = call(row, array(name, np.zeros(COUNT + 1)), indices, array(name, np.arange(COUNT) % 100))
     return CaseDraft(row.name, "many updates", f"{COUNT} different places", made, (section(row),))
