@@ -23,8 +23,8 @@ class Bound:
 def compute_bound(workload: Workload, limits: Limits) -> Bound:
     """Return the larger time of moving all bytes in order and of random access, plus the cost of fresh memory.
 
-    Reads and writes at random places count as random reads. Indices that repeat or are sorted are not random access, so
-    their bound is the stream.
+    Reads and writes at random positions count as random reads. Indices that repeat or are sorted are not random access,
+    so their bound is the stream.
 
     A gather_reduce reads the row of each member once and writes the result. The rows of uniform members can be anywhere
     in data. All other rows may be in the fastest cache.
@@ -36,7 +36,7 @@ def compute_bound(workload: Workload, limits: Limits) -> Bound:
         return Bound("call", 0.0)
     fresh = 0.0 if workload.out else limits.fresh_seconds(_output(workload))
     stream = _stream_seconds(workload, limits, moved)
-    reads, width, reach = _places(workload)
+    reads, width, reach = _positions(workload)
     random = limits.random_seconds(reads, min(width, 64), reach) if workload.distribution in RANDOM else 0.0
     if random > stream:
         return Bound("random", random + fresh)
@@ -75,8 +75,8 @@ def _output(workload: Workload) -> int:
     return prod(workload.result) * workload.itemsize
 
 
-def _places(workload: Workload) -> tuple[int, int, int]:
-    """Return the number of places, the bytes at each, and the bytes over which they are scattered."""
+def _positions(workload: Workload) -> tuple[int, int, int]:
+    """Return the number of positions, the bytes at each, and the bytes over which they are scattered."""
     item, data = workload.itemsize, workload.data
     if workload.layout in ("expanded", "repeated"):  # whole rows, though each element has an index
         rows, width = workload.indices[0], prod(workload.indices[1:]) * item

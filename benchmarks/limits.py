@@ -16,7 +16,7 @@ import gatherscatter as gs
 from gatherscatter.system.extras import find_missing
 
 SIZES = (1 << 15, 1 << 19, 1 << 22, 1 << 24, 1 << 26, 1 << 28)
-WIDTHS = (4, 8, 64)  # bytes read at a random place
+WIDTHS = (4, 8, 64)  # bytes read at a random position
 _READS = 1 << 21
 _TYPES = {4: np.float32, 8: np.float64, 64: np.float64}
 
@@ -41,7 +41,7 @@ class Limits:
         return size * self._at(self.fresh, size)
 
     def random_seconds(self, reads: int, width: int, reach: float) -> float:
-        """Return the least time for reads at random places within ``reach`` bytes."""
+        """Return the least time for reads at random positions within ``reach`` bytes."""
         rates = [self._at(self.random[w], reach) for w in WIDTHS]
         at = float(np.interp(log(max(width, 1)), [log(w) for w in WIDTHS], [log(rate) for rate in rates]))
         return float(reads / np.exp(at))
@@ -91,19 +91,19 @@ def _measure_random_reads(size: int, width: int, threads: int) -> float:
     """Return reads per second of the best of NumPy, PyTorch and gatherscatter, into warm memory."""
     table: np.ndarray = np.ones((size // width, width // np.dtype(_TYPES[width]).itemsize), _TYPES[width])
     count = min(_READS, 16 * len(table))
-    places = np.random.default_rng(0).integers(0, len(table), count)
+    positions = np.random.default_rng(0).integers(0, len(table), count)
     out: np.ndarray = np.empty((count, table.shape[1]), table.dtype)
     if table.shape[1] == 1:
         table, out = table.reshape(-1), out.reshape(-1)
     gs.set_num_threads(threads)
-    return count / min(_time_best(call, size) for call in _readers(table, places, out, threads))
+    return count / min(_time_best(call, size) for call in _readers(table, positions, out, threads))
 
 
-def _readers(table: np.ndarray, places: np.ndarray, out: np.ndarray, threads: int) -> Iterator[Callable[[], object]]:
-    yield lambda: table.take(places, 0, out, "clip")
-    yield lambda: gs.gather(table, places, out=out)
+def _readers(table: np.ndarray, positions: np.ndarray, out: np.ndarray, threads: int) -> Iterator[Callable[[], object]]:
+    yield lambda: table.take(positions, 0, out, "clip")
+    yield lambda: gs.gather(table, positions, out=out)
     if torch := _torch(threads):
-        tensors = [torch.from_numpy(array) for array in (table, places, out)]
+        tensors = [torch.from_numpy(array) for array in (table, positions, out)]
         yield lambda: torch.index_select(tensors[0], 0, tensors[1], out=tensors[2])
 
 

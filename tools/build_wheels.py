@@ -86,7 +86,7 @@ def make_libraries(folder: Path, zig: str) -> Path:
         [path] = [path for file, path in paths.items() if file.startswith(f"lib{name}.so.")]
         (libraries / f"lib{name}.so").symlink_to(path)
     parts = f"{paths['libc.so.6']} {paths['libc_nonshared.a']} AS_NEEDED ( {paths['libld.so.2']} )"
-    (libraries / "libc.so").write_text(f"GROUP ( {parts} )\n")  # a linker script, as systems have it in this place
+    (libraries / "libc.so").write_text(f"GROUP ( {parts} )\n")  # a linker script, as systems have it in this file
     return libraries
 
 

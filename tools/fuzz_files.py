@@ -182,9 +182,9 @@ TEXTS = (
 
 def describe_wrongly(data: bytearray, rng: random.Random) -> None:
     """Change one number in the directory of an archive, or in the header of a member."""
-    places = [match.start() for match in re.finditer(rb"PK\x01\x02|PK\x03\x04|PK\x05\x06", data)]
-    if places:
-        at, form = rng.choice(places) + 2 * rng.randrange(2, 23), rng.choice(("<H", "<I"))
+    positions = [match.start() for match in re.finditer(rb"PK\x01\x02|PK\x03\x04|PK\x05\x06", data)]
+    if positions:
+        at, form = rng.choice(positions) + 2 * rng.randrange(2, 23), rng.choice(("<H", "<I"))
         values = (0, 1, 8, 9, 12, 14, 20, 93, 0xFFFF, rng.getrandbits(16))
         number = rng.choice(values) if form == "<H" else rng.choice((*values, 0xFFFFFFFF, 0x7FFFFFFF, len(data)))
         if at + 4 <= len(data):
@@ -279,9 +279,9 @@ def fuzz(kinds: list[str], seed: int, end: Callable[[int], bool]) -> int:
             faulthandler.dump_traceback_later(HANG, exit=True)
             faults, meter, trace = judge(kind, path, watch)
             faulthandler.cancel_dump_traceback_later()
-            place = [line.strip() for line in trace.splitlines() if "File " in line][-1:]
+            frame = [line.strip() for line in trace.splitlines() if "File " in line][-1:]
             for fault in faults:
-                key = " ".join([kind.partition("-")[0], fault.partition(":")[0], *place])
+                key = " ".join([kind.partition("-")[0], fault.partition(":")[0], *frame])
                 found.setdefault(key, []).append(f"{kind}:{number} {fault}")
             slowest = max(slowest, (meter.seconds, f"{kind}:{number}"))
             largest = max(largest, (meter.memory, f"{kind}:{number}"))

@@ -189,7 +189,7 @@ def all_jobs(tables: dict[str, Table]) -> list[Job]:
     return jobs
 
 
-def places(table: Table, form: str) -> np.ndarray:
+def targets(table: Table, form: str) -> np.ndarray:
     """Return the element of flat data for each slot, in the row-major order in which updates are applied."""
     numbers, indices = np.arange(math.prod(table.shape)).reshape(table.shape), table.indices[form]
     if form == "columns":
@@ -216,7 +216,7 @@ def updates_for(job: Job, table: Table) -> np.ndarray:
 
 def by_numpy(job: Job, table: Table, start: np.ndarray) -> np.ndarray:
     """Compute the result without the package. Every form is a choice of elements of flat data."""
-    where = places(table, job.form)
+    where = targets(table, job.form)
     if job.reduction == "gather":
         return start.ravel()[where]
     if job.reduction == "sum":

@@ -253,8 +253,8 @@ def _gather_lanes(prange: Any) -> Loop:
 def _scatter_elements(prange: Any, combine: Any) -> Loop:
     def loop(data: Any, indices: Any, new: Any, dims: Shape) -> None:
         for i in prange(indices.size):
-            place = indices[i]
-            data[place] = combine(data[place], new[i])
+            target = indices[i]
+            data[target] = combine(data[target], new[i])
 
     return loop
 
@@ -311,8 +311,8 @@ def _scatter_columns(prange: Any, combine: Any) -> Loop:
     def loop(data: Any, indices: Any, new: Any, dims: Shape) -> None:
         for i in prange(indices.shape[0]):
             for j in range(indices.shape[1]):
-                place = indices[i, j]
-                data[place, j] = combine(data[place, j], new[i, j])
+                target = indices[i, j]
+                data[target, j] = combine(data[target, j], new[i, j])
 
     return loop
 
@@ -322,8 +322,8 @@ def _scatter_lanes(prange: Any, combine: Any) -> Loop:
         for o in prange(indices.shape[0]):
             for i in range(indices.shape[1]):
                 for j in range(indices.shape[2]):
-                    place = indices[o, i, j]
-                    data[o, place, j] = combine(data[o, place, j], new[o, i, j])
+                    target = indices[o, i, j]
+                    data[o, target, j] = combine(data[o, target, j], new[o, i, j])
 
     return loop
 
@@ -370,10 +370,10 @@ def _sort_by_counting(ids: Any, bags: int) -> Any:
         starts[bag + 1] += 1
     for b in range(bags):
         starts[b + 1] += starts[b]
-    next_place, order = starts.copy(), np.empty(ids.size, np.int64)
+    next_target, order = starts.copy(), np.empty(ids.size, np.int64)
     for m in range(ids.size):
-        order[next_place[ids[m]]] = m
-        next_place[ids[m]] += 1
+        order[next_target[ids[m]]] = m
+        next_target[ids[m]] += 1
     return starts, order
 
 

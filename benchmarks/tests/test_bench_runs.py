@@ -151,21 +151,21 @@ def test_a_whole_run_leaves_no_file_that_was_not_asked_for(clock: FakeClock, tmp
 
 @pytest.mark.usefixtures("clock")
 @pytest.mark.parametrize(
-    ("place", "value", "text"),
+    ("key", "value", "text"),
     [
         (("machine", "cpu"), "abacus", "cpu (abacus before, "),
         (("machine", "core"), "0", "core (0 before, "),
         (("machine", "versions", "numpy"), "1.0", "numpy (1.0 before, "),
     ],
 )
-def test_a_run_does_not_go_on_elsewhere(tmp_path: Path, place: Sequence[str], value: str, text: str) -> None:
+def test_a_run_does_not_go_on_elsewhere(tmp_path: Path, key: Sequence[str], value: str, text: str) -> None:
     path = tmp_path / "r.json"
     assert call("benchmarks", *ONLY, "--json", path).exit_code == 0
     found = json.loads(path.read_text())
     where = found
-    for name in place[:-1]:
+    for name in key[:-1]:
         where = where[name]
-    where[place[-1]] = value
+    where[key[-1]] = value
     path.write_text(json.dumps(found))
     before = path.read_bytes()
     assert text in fail("benchmarks", "--resume", path)

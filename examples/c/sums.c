@@ -35,7 +35,7 @@ static int call(const gatherscatter_operation* operation, const gatherscatter_te
     return good;
 }
 
-/* Adds four updates to three sums. Two of them go to the same place, and both count. */
+/* Adds four updates to three sums. Two of them have the same target, and both count. */
 static int add_updates(void) {
     const int64_t three[] = {3}, four[] = {4}, four_by_one[] = {4, 1};
     const float sums[] = {0, 0, 0}, updates[] = {1, 2, 4, 8};

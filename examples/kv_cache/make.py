@@ -76,7 +76,7 @@ def scatter_nd_model() -> onnx.ModelProto:
 
 
 def inputs() -> dict[str, Any]:
-    """Return two sequences with 3 and 1 tokens in the cache and two new tokens each. Empty places are zero."""
+    """Return two sequences with 3 and 1 tokens in the cache and two new tokens each. Empty positions are zero."""
     positions = np.array([3, 1], np.int64)
     arrays: dict[str, Any] = {"positions": positions}
     for number, cache in enumerate(CACHES, start=1):

@@ -1,4 +1,4 @@
-// Runs a model that `gatherscatter convert --for onnxruntime` wrote. A million updates go to four places, four times.
+// Runs a model that `gatherscatter convert --for onnxruntime` wrote. A million updates have four targets, four times.
 
 #include <onnxruntime_cxx_api.h>
 

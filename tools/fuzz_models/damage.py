@@ -46,7 +46,7 @@ def change_once(mutations: Sequence[Mutation], target: Any, files: Files, rng: r
     mutation = rng.choice(mutations)
     try:
         return mutation(target, files, rng)
-    except (IndexError, KeyError, ValueError, TypeError):  # nothing of this kind, or no place for the value
+    except (IndexError, KeyError, ValueError, TypeError):  # nothing of this kind, or no room for the value
         return f"{mutation.__name__} found nothing"
 
 
@@ -72,7 +72,7 @@ def damage_bytes(data: bytes, rng: random.Random, other: bytes) -> bytes:
 
 
 def change_weights(made: Any, files: Files, rng: random.Random) -> str:
-    """Cut or extend the file of weights, or put a link, a folder or nothing in its place."""
+    """Cut or extend the file of weights, or replace it by a link, a folder or nothing."""
     name = next((name for name in files if name.endswith(".bin")), "weights.bin")
     data = files.get(name, bytes(64))
     data = data if isinstance(data, bytes) else bytes(64)

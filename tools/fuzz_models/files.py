@@ -23,16 +23,16 @@ Files = dict[str, bytes | Link | Folder]  # the first one is the model
 def write_files(files: Files, folder: Path) -> Path:
     """Write the files into a new folder ``model``, next to a file that no model may read. Return the model's path."""
     shutil.rmtree(folder, ignore_errors=True)
-    place = folder / "model"
-    place.mkdir(parents=True)
+    root = folder / "model"
+    root.mkdir(parents=True)
     (folder / "secret").write_bytes(b"secret!!" * 64)
     links: Files = {"link": Link("../secret"), "up": Link(".."), "loop": Link("loop"), "folder": Folder()}
     for name, content in {**links, **files}.items():
-        path = place / name
+        path = root / name
         if isinstance(content, bytes):
             path.write_bytes(content)
         elif isinstance(content, Link):
             path.symlink_to(content.target)
         else:
             path.mkdir()
-    return place / next(iter(files))
+    return root / next(iter(files))

@@ -52,7 +52,7 @@ def work(connection: Connection, log: str) -> None:
 
 
 class Judge:
-    """A process that judges cases. When it ends, a new one takes its place."""
+    """A process that judges cases. When it ends, a new one replaces it."""
 
     def __init__(self) -> None:
         self.log = tempfile.NamedTemporaryFile("r", suffix=".log")  # noqa: SIM115  closed with the judge
@@ -103,8 +103,8 @@ class Summary:
             self.memory, self.largest = verdict.memory, str(case)
         for fault in verdict.faults:
             self.faulty += 1
-            place = [line.strip() for line in verdict.trace.splitlines() if "File " in line][-1:]
-            kind = " ".join([re.sub(r"[0-9.]+", "#", fault.partition(":")[0]), *place])
+            frame = [line.strip() for line in verdict.trace.splitlines() if "File " in line][-1:]
+            kind = " ".join([re.sub(r"[0-9.]+", "#", fault.partition(":")[0]), *frame])
             self.found.setdefault(kind, []).append(f"{case}: {fault}")
 
     def __str__(self) -> str:
