@@ -57,10 +57,10 @@ class Workload:
     # which other libraries convert).
     entry: str = ""
     layout: str = "contiguous"  # or "strided" (every other column), "transposed", "expanded" (index with stride 0)
-    # How our call gets its arrays, or "" (as they are). The peer converts them first, or makes the simplest other call
+    # How our call gets its arrays, or "" (unchanged). The peer converts them first, or makes the simplest other call
     # for the same work; see conversions.py.
     given: str = ""
-    bits: int = 0  # of a code of a block-quantized table; 0: data are no such table
+    bits: int = 0  # of a code of a block-quantized table; 0: data are not such a table
     block_size: int = 0  # numbers of a row that share a scale
     huge: bool = False
 

@@ -353,7 +353,7 @@ class Library:
 
 
 class Stored(Library):
-    """The functions on stored arrays. They have options of their own, and scatters work in place."""
+    """The functions on stored arrays. They have separate options, and scatters work in place."""
 
     def _find_result(self, kernel: Kernel) -> str:
         return "Report" if kernel.is_scatter else "Any"

@@ -695,7 +695,7 @@ def run_process(number: int, given: argparse.Namespace, parent: Connection) -> N
         failures = [worker.failure for worker in workers if worker.failure]
         if not failures:
             faulthandler.dump_traceback()
-            failures = [f"a call has not returned for {STUCK} s"]
+            failures = [f"a call did not return for {STUCK} s"]
     except Exception:
         failures = [traceback.format_exc()]
     parent.send("\n".join(failures))

@@ -96,7 +96,7 @@ class UpstreamReport:
 
     @property
     def is_private(self) -> bool:
-        """Whether the report goes to the private channel."""
+        """Whether the report is for the private channel."""
         return self.finding.effect in PRIVATE_EFFECTS and self.project.private is not None
 
     @property

@@ -300,7 +300,7 @@ def test_the_example_in_c(argument: str, tmp_path: Path, monkeypatch: pytest.Mon
 
 MINE = """\
 from gatherscatter_conformance.runtimes import Runtime
-import helper_beside_mine
+import helper_next_to_mine
 
 class Mine(Runtime):
     name = title = "mine"
@@ -322,7 +322,7 @@ def run_in(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run the installed console script. Only the working directory can make the module importable."""
     script = Path(sys.executable).with_name("gatherscatter")
     if not script.is_file():
-        pytest.skip("the console script is not beside the interpreter")
+        pytest.skip("the console script is not next to the interpreter")
     return subprocess.run(
         [script, "conform", *words],
         cwd=folder,
@@ -336,7 +336,7 @@ def run_in(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "mine.py").write_text(MINE, encoding="utf-8")
-    (tmp_path / "helper_beside_mine.py").touch()
+    (tmp_path / "helper_next_to_mine.py").touch()
     return tmp_path
 
 
@@ -363,6 +363,6 @@ def test_a_class_that_cannot_be_used(folder: Path, name: str, said: str) -> None
 
 
 def test_a_module_that_lacks_another_is_not_called_missing(folder: Path) -> None:
-    (folder / "helper_beside_mine.py").unlink()
+    (folder / "helper_next_to_mine.py").unlink()
     ran = run_in(folder, "--runtime", "mine:Mine", "--op", "onnx.Gather-13")
-    assert "No module named 'helper_beside_mine'" in ran.stderr
+    assert "No module named 'helper_next_to_mine'" in ran.stderr

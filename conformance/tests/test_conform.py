@@ -108,7 +108,7 @@ def test_a_crash_is_blamed_on_the_case_that_broke_the_worker() -> None:
         ("Uninitialised", replace(PLAIN, id="bytes", type="bool", inputs=(np.zeros(99, bool), PLAIN.inputs[1],
           np.ones(1, bool)), expected=(np.arange(99) == 1,)), "depends on the bytes with which unused memory"),
         ("ReadsBeside", READ, "holds bytes 0x"),
-        ("WritesBeside", PLAIN, "memory beside an input was written to"),
+        ("WritesBeside", PLAIN, "memory next to an input was written to"),
         ("ChangesInput", PLAIN, "an input was changed"),
     ],
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """Docstrings of the house, in the form that Sphinx's reader of NumPy's docstrings expects.
 
-Ours name the source in a line, and end in examples without a heading; there, a section goes on to the next heading.
+Ours name the source in a line, and end in examples without a heading; there, a section extends to the next heading.
 """
 
 from __future__ import annotations

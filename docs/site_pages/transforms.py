@@ -1,6 +1,6 @@
 """Changes to pages while the site is built.
 
-The Markdown of a page works in the repository as it is: pictures are image files, and it links only to files that exist
+The Markdown of a page works in the repository: pictures are image files, and it links only to files that exist
 there. The site has more: pictures that follow its switch of light and dark, and more of them. The transforms add these.
 """
 

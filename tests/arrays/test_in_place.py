@@ -1,4 +1,4 @@
-"""A scatter with ``out=data`` writes only the named elements, whatever array object stands for the memory."""
+"""A scatter with ``out=data`` writes only the named elements, for any array object."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SCATTERS: dict[str, Callable[[Any], Any]] = {
 
 
 class Subclass(np.ndarray):
-    """A subclass without behaviour of its own."""
+    """A subclass that changes no behaviour."""
 
 
 def view(x: Any) -> Any:

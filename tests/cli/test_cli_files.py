@@ -391,7 +391,7 @@ def line_name(line: list[str]) -> str:
     return "'-o' / '--output'" if line[-2] == "-o" else f"'{line[-2]}'"
 
 
-def test_the_weights_beside_an_output_are_kept_too(tmp_path: Path) -> None:
+def test_the_weights_next_to_an_output_are_kept_too(tmp_path: Path) -> None:
     (tmp_path / "out.bin").write_text("old")
     assert "out.bin exists already" in fail("convert", MODEL, tmp_path / "out.xml")
     assert contents(tmp_path) == {str(tmp_path / "out.bin"): b"old"}
@@ -415,7 +415,7 @@ def test_a_link_leads_to_the_new_file(tmp_path: Path) -> None:
 
 
 def test_a_failure_leaves_the_old_file(tmp_path: Path, monkeypatch: Any) -> None:
-    """The old file stays, whatever fails and however much was already written."""
+    """The old file stays, for any failure and any number of bytes already written."""
     monkeypatch.chdir(tmp_path)
     write_arrays(tmp_path)
     for name in ("old.npy", "old.npz", "old.pb", "old.txt"):

@@ -156,7 +156,7 @@ def test_ctrl_c_at_any_moment(entry: str, words: list[str]) -> None:
 
 
 def wait_for_start(child: subprocess.Popen[str]) -> None:
-    """Wait until code of the package runs. Until then, Python prints tracebacks of its own start."""
+    """Wait until code of the package runs. Until then, Python prints its own tracebacks."""
     was_caught = False
     for is_caught in iterate_sigint(child):
         if was_caught and not is_caught:  # Python has set its handler, and the package has removed it

@@ -1,4 +1,4 @@
-"""The C interface gives the same bits and messages as Python, for any arguments of a host."""
+"""The C interface gives the same results and messages as Python, for any arguments of a host."""
 
 from __future__ import annotations
 

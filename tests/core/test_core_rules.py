@@ -77,7 +77,7 @@ def test_scratch_is_what_accumulators_and_visits_take() -> None:
         ({"reduction": "mean", "accumulate": "wide"}, 30 * 8 + 10 * 8),
     ):
         assert gs.plan("scatter_update", data, rows, updates, num_threads=1, **options).scratch_bytes == scratch
-    for dtype, scratch in (("f2", 10 * 8), ("f4", 10 * (4 + 4)), ("f8", 10 * (8 + 8))):  # counts beside sums
+    for dtype, scratch in (("f2", 10 * 8), ("f4", 10 * (4 + 4)), ("f8", 10 * (8 + 8))):  # counts next to sums
         data, updates = np.zeros(10, dtype), np.zeros(2, dtype)
         plan = gs.plan("scatter_update", data, rows, updates, reduction="mean", num_threads=1)
         assert plan.scratch_bytes == scratch

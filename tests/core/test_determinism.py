@@ -1,4 +1,4 @@
-"""Results have the same bits for any number of threads, in every run, and equal those of serial addition."""
+"""Results are bit-for-bit identical for any number of threads, in every run, and equal those of serial addition."""
 
 from __future__ import annotations
 

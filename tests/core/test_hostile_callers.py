@@ -68,7 +68,7 @@ def test_empty_data_with_a_huge_dim(size: int, reduction: str, axis: int) -> Non
     assert gs.scatter_update(data, none((0,)), updates, axis=axis, reduction=reduction).shape == data.shape
 
 
-def test_sizes_beside_an_empty_dim_may_be_huge() -> None:
+def test_sizes_next_to_an_empty_dim_may_be_huge() -> None:
     assert gs.prepare(none((0, 3)), (0, 2**40, 2**40)).rows.shape == (0,)
 
 

@@ -1,4 +1,4 @@
-"""All versions of the loops give the same bits.
+"""All versions of the loops give identical results.
 
 Each runs in its own process, because the version is chosen when the package is loaded.
 """

@@ -115,7 +115,7 @@ OTHER_OPERATIONS: list[Operation] = [
     ),
 ]
 
-# Each has a number of its own. So no two of them share a task of Dask, which Dask could fuse in one of them only.
+# Each has a separate number. So no two of them share a task of Dask, which Dask could fuse in one of them only.
 CONSUMERS: list[Consumer] = [
     lambda x, y, n: (x + n).min(axis=1),
     lambda x, y, n: (x * n)[2:7, ::2] - 1,

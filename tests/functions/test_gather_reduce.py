@@ -130,7 +130,7 @@ def test_the_bits_of_two_steps(name: str) -> None:
 @pytest.mark.parametrize("name", ["float16", "bfloat16"])
 @pytest.mark.parametrize("width", [1, 2, 4, 8, 40])
 def test_every_number_of_16_bits(name: str, width: int) -> None:
-    """Each number, alone in a bag and next to another number, gives the same bits. This includes NaN."""
+    """Each number, alone in a bag and next to another number, gives the same result, bit for bit. This includes NaN."""
     data = np.repeat(np.arange(1 << 16, dtype=np.uint16), width).reshape(-1, width).view(as_dtype(name))
     alone, pairs = np.arange(1 << 16)[:, np.newaxis], np.empty((1 << 16, 2), np.int64)
     pairs[:, 0] = alone[:, 0]

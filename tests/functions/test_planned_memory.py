@@ -201,7 +201,7 @@ TABLE, ROWS = np.ones(N, np.float32), np.random.default_rng(1).integers(0, N, N)
 IDS = np.random.default_rng(2).integers(0, BAGS, N)
 STARTS, BYTES_OF_STARTS, SORT = np.arange(0, N, N // BAGS), 8 * (BAGS + 1), 8 * N + BAGS // 4 * 8 + 16
 EXACT: dict[str, tuple[list[Any], dict[str, Any], int]] = {
-    "rows as they are": ([TABLE, ROWS.reshape(BAGS, -1)], {}, BYTES_OF_STARTS),
+    "rows in order": ([TABLE, ROWS.reshape(BAGS, -1)], {}, BYTES_OF_STARTS),
     "rows from the end": ([TABLE, (ROWS - N).reshape(BAGS, -1)], {}, 8 * N + BYTES_OF_STARTS),
     "narrow indices": ([TABLE, ROWS.astype("i4").reshape(BAGS, -1)], {}, 8 * N + BYTES_OF_STARTS),
     "strided indices": ([TABLE, ROWS.reshape(-1, BAGS).T], {}, 8 * N + BYTES_OF_STARTS),

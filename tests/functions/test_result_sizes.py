@@ -68,7 +68,7 @@ def test_a_very_large_result_is_a_warning() -> None:
         warnings.simplefilter("error")
         with pytest.raises(RuntimeWarning, match="decides its size"):
             gs.gather_reduce(DATA, segment_ids=ids)
-    gs.gather_reduce(DATA, segment_ids=ids, num_segments=10**8 + 1)  # what the caller says is no surprise
+    gs.gather_reduce(DATA, segment_ids=ids, num_segments=10**8 + 1)  # a size that the caller gives needs no warning
     given = {"shape": (10**8, 2), "dtype": np.dtype(np.float64), "name": "i", "values": ids, "parameter": "n"}
     errors.check_size("op", **given, input_bytes=2 << 20)  # less than 1000 times the inputs
     with pytest.warns(RuntimeWarning, match="op: the result is very large for these inputs"):

@@ -1,4 +1,4 @@
-"""The distributions beside the library: their versions, their commands, and the files in their wheels."""
+"""The distributions next to the library: their versions, their commands, and the files in their wheels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that answer questions: each question has its own answer, whatever happened to the one before."""
+"""Processes that answer questions: each question has its own answer, even after a failure."""
 
 from __future__ import annotations
 

@@ -541,7 +541,7 @@ def test_v9_version_3_scatters_refuse_negative_and_too_large():
 
 
 def seu12(data: np.ndarray, updates: np.ndarray, reduction: str, use_init_val: bool) -> np.ndarray:
-    """Every update goes to slot 0."""
+    """Every update is in slot 0."""
     indices = np.zeros(len(updates), np.int64)
     scatter = gs.op("openvino.ScatterElementsUpdate-12")
     return scatter(data, indices, updates, 0, reduction=reduction, use_init_val=use_init_val)

@@ -103,7 +103,7 @@ def as_tensor(array, device):
 
 
 def assert_same(made, wanted, *, rounds, signs=True):
-    """``signs``: whether zeros have the same signs. Those of minima and maxima have a test of their own."""
+    """``signs``: whether zeros have the same signs. Minima and maxima have a separate test."""
     made = made.cpu().resolve_conj().numpy()
     assert made.dtype == wanted.dtype
     assert made.shape == wanted.shape

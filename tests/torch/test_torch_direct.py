@@ -80,7 +80,7 @@ def test_results(name: str, dtype: Any, direct: list[bool]) -> None:
     expected = general(CALLS[name], table)
     assert (found.dtype, found.shape, found.is_contiguous()) == (dtype, expected.shape, True)
     assert torch.equal(found, expected)
-    # The result is a tensor like any other, with memory of its own.
+    # The result is a tensor like any other, with its own memory.
     found += 1
     assert found.data_ptr() % 64 == 0 or found.numel() == 0
     assert torch.equal(found, expected + 1)

@@ -252,7 +252,7 @@ def test_an_entrance_drops_no_tangent(name: str, position: int) -> None:
     "change", ["x.data = torch.zeros(1)", "x.set_(torch.zeros(1).untyped_storage(), 0, (1,), (1,))"]
 )
 def test_a_tensor_that_gets_another_storage_during_a_call(change: str) -> None:
-    """In a process of its own, which would end. Operators of PyTorch may see the change, and raise an error."""
+    """In a separate process, which would end. Operators of PyTorch may see the change, and raise an error."""
     refusal = "(IndexError, ValueError, RuntimeError)" if USES_TORCH_OPERATORS else "(IndexError, ValueError)"
     code = f"""
 import threading, time, torch, gatherscatter as gs

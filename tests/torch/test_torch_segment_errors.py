@@ -342,7 +342,7 @@ def test_values_that_are_no_tensors() -> None:
             bag(*arguments)
 
 
-# ------------------------------------------------------------------------------------- what holds beside the words
+# ------------------------------------------------------------------------------------- the properties of errors
 
 
 @pytest.mark.parametrize("name", [name for name in BY_INDEX if "softmax" not in name])

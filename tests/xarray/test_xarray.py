@@ -36,7 +36,7 @@ INDICES = {
     "outer": {"y": of(2, 0, dims="a"), "x": of(1, 3, 1, dims="b")},
     "boxes": {"x": of([1, 0], [3, 2], dims=("a", "b"))},
     "walked along": {"x": of([1, 0, 3], [3, 2, 3], dims=("t", "y"))},
-    "walked along, with elements of its own": {"y": of([1, 0], [2, 2], dims=("t", "p")), "x": of(0, 3, dims="p")},
+    "walked along, with its own elements": {"y": of([1, 0], [2, 2], dims=("t", "p")), "x": of(0, 3, dims="p")},
 }
 
 

@@ -107,7 +107,7 @@ def test_errors() -> None:
         gs.xarray.aggregate(data, "month")
     with pytest.raises(ValueError, match="by has no name"):
         gs.xarray.aggregate(data, xr.DataArray([1, 2, 1], dims="y"))
-    with pytest.raises(ValueError, match="of size 4, which data has not"):
+    with pytest.raises(ValueError, match="of size 4, which data does not have"):
         gs.xarray.aggregate(data, xr.DataArray([1, 2, 1, 1], dims="y", name="g"))
     with pytest.raises(ValueError, match="func must be one of"):
         gs.xarray.aggregate(data, "season", "cumsum")

@@ -1,4 +1,4 @@
-"""gatherscatter.zarr on real stores: the same bits as in memory, and no update is lost or applied twice."""
+"""gatherscatter.zarr on real stores: results identical to those in memory, and no update is lost or applied twice."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def same_bits(left: np.ndarray, right: np.ndarray) -> bool:
     return left.dtype == right.dtype and left.shape == right.shape and left.tobytes() == right.tobytes()
 
 
-# ------------------------------------------------------------------------------------------ the same bits as in memory
+# ------------------------------------------------------------------------------ results identical to those in memory
 
 
 @st.composite

@@ -285,10 +285,10 @@ def _many_elements(c: Choices, t: Traits, bad: bool) -> RandomCall:
     All indices of a slice may be equal.
     """
     shape, axis = draw_long_shape(c)
-    beside = len(shape) > 1 and c.pick((False, True))
+    next_to_axis = len(shape) > 1 and c.pick((False, True))
     box = [c.integer(1, n) if c.pick((False, False, True)) else n for n in shape]
-    axis = (axis + 1) % len(shape) if beside else axis
-    box[axis] = c.pick((2, 3, 5)) if beside else c.pick(MANY_INDICES)
+    axis = (axis + 1) % len(shape) if next_to_axis else axis
+    box[axis] = c.pick((2, 3, 5)) if next_to_axis else c.pick(MANY_INDICES)
     if c.pick((False, False, True)):
         line = draw_many_tuples(c, t, bad, (box[axis],), (shape[axis],))
         indices = np.ascontiguousarray(np.broadcast_to(line.reshape(-1, *[1] * (len(shape) - axis - 1)), box))

@@ -49,8 +49,8 @@ def read_json(path: str | Path, *, same_corpus: bool = False, whole: bool = Fals
     Raises
     ------
     ValueError
-        The file is not a report, or is damaged. Or it is about another version of the corpus, and ``same_corpus`` is
-        set or it is a summary. Or it is a summary, and ``whole`` is set.
+        The file is not a report, or is damaged; it is about another version of the corpus, and ``same_corpus`` is
+        set or it is a summary; or it is a summary, and ``whole`` is set.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")

@@ -147,7 +147,7 @@ class Fence:
             return "an input was changed" if repr(self.array.tolist()).encode() != self._original else ""
         end = FENCE + len(self._original)
         if (self._buffer[:FENCE] != self._fill).any() or (self._buffer[end:] != self._fill).any():
-            return "memory beside an input was written to"
+            return "memory next to an input was written to"
         return "an input was changed" if self._buffer[FENCE:end].tobytes() != self._original else ""
 
 

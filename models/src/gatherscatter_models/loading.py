@@ -89,7 +89,7 @@ def run(
     ----------
     model : path, bytes, onnx.ModelProto or openvino.Model
         The path of an ``.onnx`` file, with its external data if it has any, or of an ``.xml`` file of OpenVINO IR, with
-        its ``.bin`` file. Or the bytes of an ``.onnx`` file, a ModelProto, or a Model of OpenVINO. IR needs the extra
+        its ``.bin`` file; the bytes of an ``.onnx`` file; a ModelProto; or a Model of OpenVINO. IR needs the extra
         ``openvino``.
     inputs : mapping of str to array, or sequence of arrays
         The model's inputs by name, or in the order of the model. Types and known dims must be as the model declares.

@@ -1,4 +1,4 @@
-"""The check of nodes before a run accepts each valid case of the corpus, whatever it knows of the sizes."""
+"""The check of nodes before a run accepts each valid case of the corpus, with all, some or none of the sizes known."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ APART = {
     "rows of several indices": with_inputs(rows=(I64, ["m", 3])),
     "tuples of unknown length": model([GATHER, ADD], INPUTS | {"tuples": (I64, ["m", "k"])}, OUT),
     "an expanded index that is wider": model([GATHER, *BOX, ELEMENTS], INPUTS | {"init": (F32, ["n", 80])}, OUT, SHAPE),
-    "an index that is no column": model([GATHER, ELEMENTS], INPUTS | {"box": (I64, ["m", WIDTH])}, OUT),
+    "an index that is not a column": model([GATHER, ELEMENTS], INPUTS | {"box": (I64, ["m", WIDTH])}, OUT),
     "an expanded index of unknown length": model(
         [GATHER, *BOX, ELEMENTS], INPUTS | {"ids": (I64, [1])}, OUT, {**AXIS, "shape": np.array([2000, WIDTH])}),
     "columns": model(

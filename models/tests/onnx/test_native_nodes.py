@@ -19,7 +19,7 @@ ADD = node("ScatterND", "x at new", "out", "collect", reduction="add")
 
 
 def move(made: onnx.ModelProto, **options: int) -> tuple[onnx.ModelProto, ModelPlan]:
-    """Move the nodes of a copy of a model. Check that it runs and gives the same bits."""
+    """Move the nodes of a copy of a model. Check that it runs and gives identical results."""
     moved = onnx.ModelProto()
     moved.CopyFrom(made)
     plan = move_nodes(moved, **options)

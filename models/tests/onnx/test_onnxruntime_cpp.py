@@ -33,7 +33,7 @@ def runtime(tmp_path: Path) -> Path:
     """Link to ONNX Runtime's library in the wheel, under the name that programs search for."""
     found = sorted((Path(onnxruntime.__file__).parent / "capi").glob("libonnxruntime.so.*"))
     if not found:
-        pytest.skip("the onnxruntime package has no shared library of its own")
+        pytest.skip("the onnxruntime package has no separate shared library")
     link = tmp_path / "libonnxruntime.so.1"
     link.symlink_to(found[-1])
     return link

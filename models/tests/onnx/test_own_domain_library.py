@@ -1,4 +1,4 @@
-"""The operators of the domain have the same bits and errors in Python and in the native library."""
+"""The operators of the domain give identical results and errors in Python and in the native library."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Adapter:
         return True
 
     def check(self, op: str, name: str, value: Any) -> None:
-        """Raise TypeError for an array that no call accepts, also not beside arrays of other libraries."""
+        """Raise TypeError for an array that no call accepts, not even next to arrays of other libraries."""
 
     def select(self, arrays: Iterable[Any]) -> Adapter:
         """Return the adapter for all arrays of a call."""

@@ -26,7 +26,7 @@ def read_one(path: Path) -> np.ndarray:
 
 
 def choose_tensor(path: Path, name: str) -> np.ndarray:
-    """Return the tensor with this name in a file, or its only tensor, whatever its name."""
+    """Return the tensor with this name in a file, or its only tensor with any name."""
 
     tensors = read_tensors(path)
     return tensors[name] if name in tensors else _require_one_tensor(tensors, path)

@@ -269,7 +269,7 @@ def _merge(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> dict[str, np.n
     with np.errstate(invalid="ignore", over="ignore"):
         if "center" in a:
             share = b["n"] / np.maximum(n, 1)
-            same = np.arange(n.shape[1])  # each center is a group of its own
+            same = np.arange(n.shape[1])  # each center is a separate group
             distance = find_deviations(b["center"], a["center"], same, 1) + (b["rest"] - a["rest"])
             merged["center"] = np.where(a["n"] == 0, b["center"], a["center"])
             merged["rest"] = np.where(a["n"] == 0, b["rest"], a["rest"] + distance * share)

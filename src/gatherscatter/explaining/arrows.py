@@ -91,7 +91,7 @@ class Arrows:
         return min(16 + 7 * number, COLUMN_GAP)
 
     def _leave(self, placed: PlacedGrid, span: Span) -> tuple[str, float]:
-        """The first part of a path, and the height at which it goes on to the right."""
+        """The first part of a path, and the height at which it continues to the right."""
         is_right = self.arrangement.is_stacked and span.is_last
         box, shift = placed.frame(span), self._shift("right" if is_right else "leave", placed, span)
         if span.is_last:

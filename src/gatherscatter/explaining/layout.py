@@ -71,7 +71,7 @@ class Text:
 
 @dataclass(frozen=True)
 class PlacedGrid:
-    """A grid and where it stands: boxes of cells by pane, row and column; texts, dots and bars of batches.
+    """A grid and its position: boxes of cells by pane, row and column; texts, dots and bars of batches.
 
     ``left`` and ``right`` are the borders of its column: beyond them, arrows run freely.
     """

@@ -34,7 +34,7 @@ class Move:
     Attributes
     ----------
     number : from 1, in the order in which the specification takes them
-    index : where it stands in the indices; None where no index decides
+    index : its position in the indices; None where no index decides
     values : the index values there
     resolved : the positions that they mean; None for one that is out of range
     source, target : the elements read and written; a source of None stands for zeros or the end token
@@ -65,7 +65,7 @@ class Move:
 
     @property
     def links(self) -> tuple[tuple[Region, Region], ...]:
-        """Its arrows: the index and the update point to a part of data, which goes to the output."""
+        """Its arrows: the index and the update point to a part of data, which is moved to the output."""
         update = None if self.source == self.named else self.source
         pairs = ((self.index, self.named), (update, self.named), (self.named, self.target))
         return tuple((start, end) for start, end in pairs if start is not None and end is not None)
@@ -217,13 +217,13 @@ def _read_bag_value(call: ExplainedCall, name: str, at: Coordinates, value: int)
 
 
 def _take_member(call: ExplainedCall, n: int, number: int | None, bag: Coordinates | None) -> Move:
-    """Member ``n`` in row-major order goes into bag ``number``, which is row ``bag`` of the output."""
+    """Member ``n`` in row-major order belongs to bag ``number``, which is row ``bag`` of the output."""
     at = tuple(int(i) for i in np.unravel_index(n, call.members))
     rest, name = (None,) * (call.data.ndim - 1), call.bag_input
     where = None if name is None or number is None else Region(name, at if name == "segment_ids" else (number,))
     weight = None if call.weights_input is None else Region(call.weights_input, at)
     target = None if bag is None else Region("output", (*bag, *rest))
-    if call.indices is None:  # all rows as they are, which the offset or segment id alone puts somewhere
+    if call.indices is None:  # all rows in order; only the offset or segment id assigns them to a bag
         assert where is not None
         value = int(call.arrays[where.array][at if name == "segment_ids" else number])
         source = Region(call.name("data"), (*at, *rest))

@@ -123,7 +123,7 @@ class OutputState:
             return _fold_contributions(call, [data[target], *seen] if with_self else seen, data.dtype)
 
     def output(self) -> np.ndarray:
-        """The whole output as it is now."""
+        """The whole output at this step."""
         call = self._call
         data = self._arrays[call.name("data")]
         out = data.copy() if call.is_scatter else np.empty(shape_of(call, "output"), data.dtype)

@@ -91,7 +91,7 @@ def step_text(call: ExplainedCall, step: Step) -> str:
 
 
 def _describe_bag_step(call: ExplainedCall, step: Step) -> str:
-    """A row that goes into its bag, or the row of a bag without members."""
+    """A row that is added to its bag, or the row of a bag without members."""
     move, changes = step.move, step.changes
     assert move.target is not None
     if move.source is None:

@@ -26,7 +26,7 @@ def is_available() -> bool:
     fault = _register()
     if fault:
         warnings.warn(
-            f"{fault}: every call in a compiled JAX program goes through Python (jax.pure_callback), which is slow",
+            f"{fault}: every call in a compiled JAX program calls Python (jax.pure_callback), which is slow",
             RuntimeWarning,
             stacklevel=2,
         )

@@ -11,7 +11,7 @@ from gatherscatter.oracle.element_types import Coordinates, element_type
 from gatherscatter.oracle.indices import norm_axis, require, resolve_all
 from gatherscatter.oracle.rationals import round_to_format
 
-# The floats with few bits: bits of exponent and of mantissa, bias, and the codes that are no numbers.
+# The floats with few bits: bits of exponent and of mantissa, bias, and the codes that are not numbers.
 _IEEE, _LAST, _MINUS_ZERO, _NONE = "ieee", "all bits set", "minus zero", "none"
 SMALL_FLOATS = {
     "float4_e2m1fn": (2, 1, 1, _NONE),

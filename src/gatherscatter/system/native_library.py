@@ -53,7 +53,7 @@ def cmake_folder() -> Path:
 
 
 def _find(*parts: str) -> Path:
-    """A file or folder beside the compiled core. The Python files lie elsewhere in an editable installation."""
+    """A file or folder next to the compiled core. The Python files lie elsewhere in an editable installation."""
     path = Path(_core.__file__).parent.joinpath(*parts)
     if not path.exists():
         raise FileNotFoundError(f"{path} is not installed: build and install gatherscatter again")

@@ -48,7 +48,7 @@ class Grouping:
             check_labels(_OP, data, array)
         for dim, size in sizes.items():
             if data.sizes.get(dim) != size:
-                text = f"{_OP}: by has the dimension {dim!r} of size {size}, which data has not"
+                text = f"{_OP}: by has the dimension {dim!r} of size {size}, which data does not have"
                 raise OpValueError(text, op=_OP, input="by")
         self.names: tuple[Hashable, ...] = tuple(array.name for array in given)
         if len({*self.names}) < len(self.names):
@@ -148,7 +148,7 @@ def _aggregate_variable(
     rest = tuple(dim for dim in variable.dims if dim not in groups.dims)
     untyped: Any = variable
     if not {*groups.dims} & {*variable.dims}:
-        # Each value is a group of its own, which is repeated for all labels.
+        # Each value is a separate group, which is repeated for all labels.
         made = _aggregate_axis(
             untyped.data[..., np.newaxis],
             -1,

@@ -164,7 +164,7 @@ def _interrupted(folder: Path, header: dict[str, Any], way: str) -> JobError:
 
 
 def _give_up(folder: Path) -> str:
-    return f"delete {_path(folder)} and {_state_path(folder)} to keep the array as it is now"
+    return f"delete {_path(folder)} and {_state_path(folder)} to keep the current array"
 
 
 def _path(folder: Path) -> Path:

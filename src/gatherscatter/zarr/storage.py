@@ -52,8 +52,8 @@ def check_writable(op: str, name: str, array: Stored, *, journal: bool) -> None:
         )
     elif journal and (inexact := _inexact_codecs(array)):
         raise OpValueError(
-            f"{op}: {name} has the filter {inexact[0]}, which may change values as they are stored: an interrupted job "
-            "could not be resumed",
+            f"{op}: {name} has the filter {inexact[0]}, which may change stored values: an interrupted job could "
+            "not be resumed",
             op=op,
             input=name,
         )

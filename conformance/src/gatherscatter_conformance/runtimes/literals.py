@@ -1,4 +1,4 @@
-"""Write arrays as Python source that gives the same bits, except for the payload of a NaN."""
+"""Write arrays as Python source that gives identical arrays, except for the payload of a NaN."""
 
 from __future__ import annotations
 

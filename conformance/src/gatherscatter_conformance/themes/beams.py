@@ -17,7 +17,7 @@ PARENTS = [[[0, 0, 0]], [[0, 1, 1]], [[2, 1, 2]]]
 
 
 def drafts() -> Iterator[CaseDraft]:
-    """Every numeric type that can count to ten, lengths, end tokens, and parents that are no beam."""
+    """Every numeric type that can count to ten, lengths, end tokens, and parents that are not a beam."""
     for name in (*INTEGERS, *FLOATS):
         yield from _beams(name)
     for name in ("int32", "float32"):

@@ -39,7 +39,7 @@ _RANGE_RULES = {
 
 @dataclass(frozen=True, eq=False)
 class CaseDraft:
-    """A case that the oracle has not answered yet.
+    """A case without the oracle's answer.
 
     ``name`` is the readable part of the id. ``stated`` is the result that the specification prints or that was computed
     by hand, if there is one. `build` compares it with the answer of the oracle.

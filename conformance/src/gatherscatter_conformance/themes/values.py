@@ -22,7 +22,7 @@ _FEW = {
 
 
 def array(name: str, values: Any) -> np.ndarray:
-    """An array of an element type; text goes into object arrays."""
+    """An array of an element type; text is stored in object arrays."""
     with np.errstate(all="ignore"):
         return np.array(values, dtype_of(name))
 

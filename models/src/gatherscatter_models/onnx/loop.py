@@ -1,7 +1,7 @@
 """The Loop operator, as its specification defines it.
 
 The reference evaluator's Loop (onnx 1.23) runs no iteration if the condition is omitted. It joins the scan outputs
-along their first axis instead of stacking them along a new one. And it fails if there was no iteration.
+along their first axis instead of stacking them along a new one. It also fails if there was no iteration.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The results may differ from gatherscatter's:
 
-- The CPU plugin computes i64 and u64 in 32 bits and f64 in float32, whatever types the model declares. This module
+- The CPU plugin computes i64 and u64 in 32 bits and f64 in float32, for any declared types. This module
   refuses integers that do not fit, because OpenVINO would change them silently.
 - With one thread, the synchronous call drops the exceptions of kernels and returns uninitialised memory. So this module
   uses the asynchronous call only.

@@ -61,7 +61,7 @@ struct Plain<R (*)(A...) noexcept> {
                                  typename Plain<decltype(their_table::function)>::type>, \
                   #function)
 
-// Each function stands where it stands in the header.
+// Each function has the position that it has in the header.
 #define SAME_FUNCTION(function)                                                            \
     static_assert(offsetof(ours::Api, function) == offsetof(OrtApi, function), #function); \
     SAME_TYPE(Api, OrtApi, function)

@@ -319,7 +319,7 @@ def inferred(nodes: list[onnx.NodeProto], inputs: dict[str, Any], **constants: n
 )
 def test_shapes_that_are_known_before_a_run(made: onnx.NodeProto, shapes: dict[str, Any], expected: list[Any]) -> None:
     if MINOR < 24 and made.op_type in ("TensorScatter", "GatherReduce", "GatherQuantized"):
-        pytest.skip("this ONNX Runtime can't describe inputs of which one is absent")
+        pytest.skip("this ONNX Runtime can't describe inputs if one is absent")
     types = {"a": F32, "b": I64, "c": F32, "o": I64, "q": np.uint8, "w": np.int8}
     inputs = {name: (types[name], shape) for name, shape in shapes.items()}
     assert inferred([made], inputs) == expected

@@ -1,4 +1,4 @@
-"""InferenceSession gives the same bits in every run: those of ONNX Runtime with one thread."""
+"""InferenceSession gives bit-for-bit identical results in every run: those of ONNX Runtime with one thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arrays of a call of `aggregate` as the core wants them: labels in a line, and values in three dimensions."""
+"""The arrays of a call of `aggregate` in the form of the core: labels in a line, and values in three dimensions."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def check_names(names: Sequence[str]) -> None:
 def reduce(updates: Tensor, rows: Tensor, size: int, names: Sequence[str]) -> tuple[Tensor, ...]:
     """Reduce ``updates[i]`` to row ``rows[i]`` of ``size`` rows, as `Prepared.reduce` does.
 
-    The gradient of a minimum or maximum goes to the one update that it was taken from.
+    The gradient of a minimum or maximum belongs to the one update that has this value.
     """
     asked = tuple(names)
     if functions.is_differentiated(updates):
