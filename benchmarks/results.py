@@ -280,7 +280,7 @@ def _to_text(value: Any) -> str:
 
 
 def _encode(row: Row, samples: bool) -> list[Any]:
-    """Return the values of the columns. Empty ones at the end are left out."""
+    """Return the values of the columns. Empty ones at the end are skipped."""
     facts = asdict(row) | {"workload": row.workload.id} | ({} if samples else {"timings": ()})
     facts |= {name: list(facts[name].values()) for name in ("limit", "ratio", "repeat") if facts[name]}
     values = list(facts.values())

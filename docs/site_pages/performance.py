@@ -43,8 +43,9 @@ $ python -m benchmarks --only 'sizes/*' --against COMMIT             # compares 
 ## Method
 
 - **Results are checked first**, in up to three runs. Those of gatherscatter must be bit-for-bit identical to
-  those of NumPy. Sums of floats of a peer may differ by the rounding errors of another order. In statistics of groups and in
-  published models, results of all contenders may differ by a small tolerance. A peer that is wrong once does not count.
+  those of NumPy. Sums of floats of a peer may differ by the rounding errors of another order. In statistics of groups
+  and in published models, results of all contenders may differ by a small tolerance. A peer that is wrong once does not
+  count.
 - **Contenders alternate** in random order, each in the fastest of its correct ways. Each waits until the threads of the
   previous one are asleep. Compilation is not timed. In workloads of PyTorch's tensors, libraries that take arrays
   convert the tensors, and their result. Indices are valid, so loops and modes that do not check them count as correct.

@@ -650,7 +650,7 @@ def test_threads_that_flush_subnormal_numbers_keep_them_here() -> None:
         assert calls
         whole = flushing.submit(lambda: c.call("scatter_update", data, rows, small, reduction="add"))
         check_same(whole.result(), expected)
-        assert flushing.submit(lambda: float(F32(1e-42) * F32(2))).result() == 0, "the mode is left as it was"
+        assert flushing.submit(lambda: float(F32(1e-42) * F32(2))).result() == 0, "the mode did not change"
 
 
 # ------------------------------------------------------------------------------------------------------ compilers

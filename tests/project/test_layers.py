@@ -73,7 +73,7 @@ def test_our_modules_are_imported_by_name_in_one_module() -> None:
 def test_no_module_and_no_package_is_in_a_circle(folder: Path) -> None:
     """lint-imports compares siblings. Here, the ``__init__`` of a package is a module, and its children can import it.
 
-    Only tools import the roots of the packages, so they are left out.
+    Only tools import the roots of the packages, so they are skipped.
     """
     trees = {
         ".".join((folder.name, *Path(name).with_suffix("").parts)).removesuffix(".__init__"): tree

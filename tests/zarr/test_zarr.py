@@ -232,7 +232,7 @@ def test_filters_that_change_values_are_refused(tmp_path: Path) -> None:
 
     lossy = FixedScaleOffset(offset=0, scale=10, dtype="f8", astype="i4")
     array = stored(tmp_path / "z", np.zeros(4), (2,), filters=[lossy], zarr_format=2)
-    with pytest.raises(OpValueError, match="FixedScaleOffset, which may change values"):
+    with pytest.raises(OpValueError, match="FixedScaleOffset, which may change stored values"):
         gsz.scatter_nd(array, [[0]], [1.0])
 
 

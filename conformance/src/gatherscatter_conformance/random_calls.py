@@ -218,7 +218,7 @@ def draw_many_tuples(c: Choices, t: Traits, bad: bool, leading: tuple[int, ...],
 
 
 class RandomCall(NamedTuple):
-    """Inputs in spec order, and what is passed by keyword. An optional input that is left out is None."""
+    """Inputs in spec order, and what is passed by keyword. An omitted optional input is None."""
 
     inputs: list[Any]
     attributes: dict[str, Any]

@@ -1,4 +1,4 @@
-"""Constants: Constants of every element type, at odd offsets, and as packed strings. Also strings as inputs."""
+"""Constants: Constants of every element type, at odd offsets, and as packed strings; and strings as inputs."""
 
 from __future__ import annotations
 

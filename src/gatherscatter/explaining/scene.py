@@ -212,7 +212,7 @@ def _find_coordinates(order: Order, spot: tuple[int, ...], rank: int) -> Coordin
 
 
 def _gaps(positions: Iterable[int]) -> tuple[int | None, ...]:
-    """Positions with None where some are left out."""
+    """Positions, with None for those that are skipped."""
     made: list[int | None] = []
     last = -1
     for n in positions:

@@ -57,7 +57,7 @@ def _packages_of(package: str) -> list[str]:
     except metadata.PackageNotFoundError:  # the sources alone
         return [package]
     wanted = [line for line in required for extra in extras if re.search(rf"extra == ['\"]{extra}['\"]", line)]
-    # Lower limits are left out: pip installs the newest version of a package that is missing.
+    # Lower limits are omitted: pip installs the newest version of a package that is missing.
     names = [re.sub(r",?>=[^,<]*", "", line.partition(";")[0].strip()) for line in wanted]
     nested = [_packages_of(name) if re.match(r"gatherscatter[\w-]*\[", name) else [name] for name in names]
     return list(dict.fromkeys(name for group in nested for name in group))

@@ -72,7 +72,7 @@ class Site:
         return None if value is None else GENERIC_REDUCTIONS.get(value, value)
 
     def operand(self, role: str) -> Operand | None:
-        """The input of that role; None if it is left out, or the operator has none."""
+        """The input of that role; None if it is omitted, or the operator has none."""
         return next((each for each in self.operands if each is not None and each.role == role), None)
 
 

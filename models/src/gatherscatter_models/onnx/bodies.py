@@ -72,7 +72,7 @@ def find_inner_bodies(body: Body) -> Iterator[Body]:
 def find_sites(body: Body, notes: list[str], call: Scope | None = None) -> Iterator[Site]:
     """Yield the gathers and scatters of a body. Those that can't be examined are added to ``notes``.
 
-    ``call`` is one of the scopes of the body: then attributes that the caller of a function gives are known, too.
+    ``call`` is one of the scopes of the body: attributes that the caller of a function gives are then known.
     """
     scope = call or body.scopes[0]
     given = call.attributes if call else {}

@@ -76,7 +76,7 @@ def move_nodes(
     path : the path of the model, for its external data
     threads : number of threads that ONNX Runtime will have; 0 if it chooses
     fuse : whether pairs of nodes, such as Gather and ScatterND, become one GatherReduce
-    move_all : whether gathers and scatters that ONNX Runtime runs well are moved, too. Their errors are then as here
+    move_all : whether to move even gathers and scatters that ONNX Runtime runs well. Their errors are then as here
 
     Raises
     ------

@@ -29,7 +29,7 @@ class OnnxModel:
 
     Attributes
     ----------
-    inputs, outputs : the declarations; inputs with a default are left out
+    inputs, outputs : the declarations; inputs with a default are skipped
     node_count : the number of nodes of the main graph
     note : why the reference evaluator runs the model; empty if it was chosen, or if ONNX Runtime runs the model
     """
