@@ -1,7 +1,7 @@
 """Builds a wheel for Linux with this Python, checks it, and runs the README's example with it.
 
 GCC compiles the wheel, and links it to the symbols of an old C library, so that it runs wherever NumPy's wheels run.
-Zig, which knows the symbols of all versions, makes these libraries. auditwheel checks the wheel and renames it. The
+Zig, which has the symbols of all versions, makes these libraries. auditwheel checks the wheel and renames it. The
 example then runs in a new folder of packages. Install the dependency group `wheels` first. The headers of this machine
 must not be newer than glibc 2.37. CXX names another compiler. A Python under an emulator builds for the processor that
 is emulated; `.ci/ports wheels` does this for ARM.

@@ -19,7 +19,7 @@ from onnx import TensorProto, helper
 
 BATCH, HEADS, LENGTH, NEW, WIDTH = 2, 2, 6, 2, 3
 CACHES = ("key", "value")
-IR_VERSION = 10  # old enough for every runtime that knows the operators
+IR_VERSION = 10  # old enough for every runtime that has the operators
 
 
 def tensor_scatter_model() -> onnx.ModelProto:

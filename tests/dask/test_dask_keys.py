@@ -247,7 +247,7 @@ def test_the_scheduler_sees_one_task_for_each_key(client: Any, seed: int) -> Non
     choices = random.Random(seed)
     client.run_on_scheduler(record_conflicts)
     program = Program(choices)
-    held = []  # the scheduler knows the tasks of results that are held
+    held = []  # the scheduler has the tasks of results that are held
     for way in choices.sample(WAYS, len(WAYS)):
         for _ in range(3):
             program.add_operation()

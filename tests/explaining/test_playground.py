@@ -339,7 +339,7 @@ def chromium() -> Iterator[browser.Browser]:
 
 @pytest.fixture
 def window(chromium: browser.Browser, served: PlaygroundServer) -> Iterator[browser.Browser]:
-    """Open the page in a wide window. It must not log errors, and asks its own server only."""
+    """Open the page in a wide window. It must not log errors, and sends requests to its own server only."""
     chromium.size(1440)
     chromium.driver.get("about:blank")
     chromium.console()

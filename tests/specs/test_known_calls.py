@@ -1,4 +1,4 @@
-"""An op version remembers calls that it has checked. A later call with equal types has the same result or error."""
+"""An op version keeps the calls that it has checked. A later call with equal types has the same result or error."""
 
 from __future__ import annotations
 

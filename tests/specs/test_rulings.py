@@ -183,7 +183,7 @@ def test_o11_scatter_elements_shapes(name):
 @pytest.mark.parametrize("reduction", ["min", "max"])
 def test_o12_nan_propagates_from_data_and_from_updates(reduction, dtype):
     data, updates = np.array([NAN, 1, 1, 2], dtype), np.array([1, NAN, 7, 5], dtype)
-    indices = i64([0, 1, 1, 2])  # slot 1 sees a NaN and then a number
+    indices = i64([0, 1, 1, 2])  # slot 1 gets a NaN and then a number
     expected = [NAN, NAN, 5 if reduction == "max" else 1, 2]
     equal(gs.op("onnx.ScatterElements-18")(data, indices, updates, reduction=reduction), expected)
     equal(gs.op("onnx.ScatterND-18")(data, indices[:, None], updates, reduction=reduction), expected)

@@ -1,6 +1,6 @@
 """Statistics of groups as their definitions say, in fractions: the judge of `gatherscatter.aggregate`.
 
-It knows nothing of the library, and computes each group alone.
+It does not use the library, and computes each group alone.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 /* The functions of complex numbers that NumPy calls and that Wine 8 does not have. .ci/ports builds a library of them,
- * which replaces the one from Windows. The names of Windows begin with x_ here, because the compiler knows them. Its
+ * which replaces the one from Windows. The names of Windows begin with x_ here, because the compiler defines them. Its
  * complex numbers are structs, which are passed to functions in another way than those of the compiler. */
 #include <complex.h>
 #include <string.h>

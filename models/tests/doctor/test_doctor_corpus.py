@@ -1,6 +1,6 @@
 """The doctor predicts the errors of ONNX Runtime and OpenVINO in the published run of the corpus.
 
-Each case is a model of one node, and the doctor sees the inputs of the case. For each departure of a runtime it must
+Each case is a model of one node, and the doctor gets the inputs of the case. For each departure of a runtime it must
 warn. For a legal case that a runtime got right, it must not.
 """
 

@@ -172,7 +172,7 @@ def vowels() -> np.ndarray:
 
 
 def speech_probabilities(silero: Checked, audio: np.ndarray) -> np.ndarray:
-    """Return one probability for each 512 samples. The model also sees the 64 samples before them and its state."""
+    """Return one probability for each 512 samples. The model also reads the 64 samples before them and its state."""
     state, before, probabilities = np.zeros((2, 1, 128), F32), np.zeros(64), []
     for start in range(0, audio.size - 511, 512):
         window = np.concatenate([before, audio[start : start + 512]])

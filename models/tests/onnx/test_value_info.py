@@ -260,7 +260,7 @@ def test_later_declarations_give_types_only() -> None:
 
 
 def test_scopes() -> None:
-    """A subgraph sees the outer values. Its own values hide them."""
+    """A subgraph can read the outer values. Its own values hide them."""
     inner = graph([node("Neg", "a", "b")], {"a": (F32, None)}, {"b": (F32, None)}, {"hidden": np.ones(5, F32)})
     body = graph(
         [node("Identity", "go", "still"), node("Add", "state x", "next"), node("Gather", "table at", "row")],

@@ -51,7 +51,7 @@ def is_transformed() -> bool:
 
 
 def is_intercepted() -> bool:
-    """Whether a mode of the dispatcher or torch.jit.trace sees the calls of operators."""
+    """Whether a mode of the dispatcher or torch.jit.trace intercepts the calls of operators."""
     return torch._C._len_torch_dispatch_stack() > 0 or torch._C._get_tracing_state() is not None
 
 

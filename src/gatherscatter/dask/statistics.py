@@ -171,7 +171,7 @@ def _reduce_chunk(
     dtype: np.dtype[Any],
 ) -> Any:
     """The state of a chunk. ``labels`` are repeated for all lines of values."""
-    if computing_meta:  # Dask asks for the type
+    if computing_meta:  # Dask infers the type
         return values
     (along,) = axis
     if labels.size:

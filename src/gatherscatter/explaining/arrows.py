@@ -25,7 +25,7 @@ _SHIFTS = (0, 7, -7, 13, -13)  # of arrows that meet at the same edge
 
 @dataclass
 class Arrows:
-    """Draws the moves of one drawing, and remembers which lanes are taken."""
+    """Draws the moves of one drawing, and keeps a list of the lanes that are taken."""
 
     call: ExplainedCall
     drawn: Drawing

@@ -127,7 +127,7 @@ def prepare_inputs(
     numbers = given if table else rows
     if not np.isscalar(default):
         default = arguments.cast("default", default, numbers)
-    fill = as_default(op, default, numbers, checks_row=not table)  # the core knows the rows of a quantized table
+    fill = as_default(op, default, numbers, checks_row=not table)  # the core checks the rows of a quantized table
     arrays = {"data": rows, **integers, "weights": weight, "default": fill, **table}
     return convert.Inputs(arrays, convert.plain_out(out, numbers.dtype), dtype, arguments.made)
 

@@ -175,7 +175,7 @@ def answer_lines(answer: Callable[[bytes], bytes]) -> None:
     """Answer each line of standard input, in a process that an `AnsweringProcess` has started.
 
     If the function raises an error, `AnsweringProcess.ask` raises its text. What libraries print is dropped. Ctrl-C
-    ends the process that asks, which then closes the pipe.
+    ends the calling process, which then closes the pipe.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "wb")

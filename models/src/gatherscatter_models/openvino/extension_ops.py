@@ -1,7 +1,7 @@
 """gatherscatter's operators as operations of OpenVINO: one class for each op version of the table.
 
 OpenVINO's CPU plugin passes data to extensions in other types: 16-bit floats and float64 as float32, integers of 16 and
-64 bits as int32, and booleans as bytes. So an operation remembers the types of its graph and computes in them. It
+64 bits as int32, and booleans as bytes. So an operation keeps the types of its graph and computes in them. It
 returns results in the types that the plugin expects. Values that the plugin changed before can't be restored. For
 64-bit data, a warning says so.
 """

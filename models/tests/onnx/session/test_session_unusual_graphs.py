@@ -115,7 +115,7 @@ UNUSUAL: dict[str, onnx.ModelProto] = {
         node("Gelu", "b", "out", domain="com.microsoft"),
         domains={"com.microsoft": 1},
     ),
-    "a type that only ONNX Runtime knows": make_scatter_model(
+    "a type that only ONNX Runtime has": make_scatter_model(
         node("Gelu", "x", "a", domain="com.microsoft"),
         node("ScatterND", "a at new", "b", reduction="add"),
         node("Abs", "b", "out"),

@@ -1,4 +1,4 @@
-"""The functions that `aggregate` knows: their names, the types of their results, and the results of empty groups."""
+"""The functions of `aggregate`: their names, the types of their results, and the results of empty groups."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def find_function(op: str, func: Any, known: Sequence[str] = NAMES) -> Function:
 
 
 def is_known(func: Any) -> bool:
-    """Whether `find_function` knows a function. Otherwise, a function of Python can be applied to each group."""
+    """Whether `find_function` finds a function. Otherwise, a function of Python can be applied to each group."""
     try:
         return func in FUNCTIONS
     except TypeError:
