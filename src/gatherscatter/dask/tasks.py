@@ -2,8 +2,8 @@
 
 Dask fuses two neighbouring tasks if no other task of the graph needs the first one. The fused task keeps the key of the
 second one. So the same key means different tasks in a graph that needs the first task twice. The distributed scheduler
-identifies tasks by their keys only: it warns of different tasks for one key, and may then fail or hang. The tasks of this
-package are never fused.
+identifies tasks by their keys only: it warns of different tasks for one key, and may then fail or hang. The tasks of
+this package are never fused.
 """
 
 from __future__ import annotations

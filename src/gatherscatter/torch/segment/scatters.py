@@ -55,7 +55,7 @@ def scatter(
     IndexError
         An index or ``dim`` is out of range.
     ValueError
-        Shapes or names do not fit. Or ``dim_size`` is missing and ``index`` has no values (meta device, vmap).
+        Shapes or names do not fit; or ``dim_size`` is missing and ``index`` has no values (meta device, vmap).
     TypeError
         An argument is not a tensor. A tensor is sparse, nested or quantized, or on another device. Types do not fit.
 
