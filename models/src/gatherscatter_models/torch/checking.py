@@ -211,7 +211,7 @@ _AS_FLOAT = ":float32"
 
 
 def _run(session: Any, arrays: Arrays) -> dict[str, np.ndarray]:
-    """Run the model. Results have its own types."""
+    """Run the model. Results have the types of the model."""
     found = zip((output.name for output in session.get_outputs()), session.run(None, arrays), strict=True)
     return {
         name.removesuffix(_AS_FLOAT): array.astype(ml_dtypes.bfloat16) if name.endswith(_AS_FLOAT) else array
