@@ -5,7 +5,7 @@
 namespace gs {
 namespace {
 
-// Sets the types of the indices and of the places of bags.
+// Sets the types of the indices, and of offsets, indptr or segment ids.
 gatherscatter_status* check_types(gatherscatter_plan& plan) {
     const char* const op = plan.name.c_str();
     const Operation& operation = plan.operation;
@@ -33,7 +33,7 @@ gatherscatter_status* check_types(gatherscatter_plan& plan) {
     return nullptr;
 }
 
-// Returns the error for a place that the rule does not allow. `high` is the largest that it allows.
+// Returns the error for an offset or a segment id that the rule does not allow. `high` is the largest that it allows.
 gatherscatter_status* place_fault(const gatherscatter_plan& plan, const void* values, int64_t high, Rule rule,
                                   std::string_view subject) {
     const char* const op = plan.name.c_str();

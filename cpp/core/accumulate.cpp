@@ -43,7 +43,7 @@ void keep_nan(T before, T& now) {
 }
 
 // Converts sums to elements. If n > 0, they are divided by n. Skips sums that are not known, because a second pass
-// computes them. `keeps_nan`: skips places whose data is NaN.
+// computes them. `keeps_nan`: skips targets whose data is NaN.
 template <class T, class A>
 void convert_each_sum(const A* sums, T* to, int64_t count, int64_t n, bool keeps_nan) {
     if constexpr (std::same_as<T, A>) {  // the sums are in place
@@ -95,7 +95,7 @@ void convert_sums(const A* sums, float16* to, int64_t count, int64_t n, bool kee
     }
 }
 
-// The bits of places that were not visited do not change.
+// The bits of targets that were not visited do not change.
 template <class T, class A>
 void finish(const Sums& all, const Combine& combine) {
     const A* from = reinterpret_cast<const A*>(all.sums);
@@ -132,7 +132,7 @@ class LongSumsOf : public LongSums {
             if (sums[at_].known()) continue;
             sums[at_].mark() = unknown();
             if (all.visits && all.visits[at_ / all.width] == 0) continue;  // no update is added here
-            if (combine_.include_self && is_nan(data[at_])) continue;      // NaN stays NaN, whatever is added
+            if (combine_.include_self && is_nan(data[at_])) continue;      // NaN plus any number is NaN
             sums[at_].mark() = unknown(static_cast<int64_t>(long_.size()));
             long_.emplace_back();
             places_.push_back(at_);

@@ -11,7 +11,7 @@
 
 namespace gs {
 
-// Adds updates to long sums. If a sum is not known, its place holds the number of its long sum.
+// Adds updates to long sums. If a sum is not known, its memory holds the number of its long sum.
 struct AddToLongSums {
     void* long_sums;
     bool negative;

@@ -40,7 +40,7 @@ struct IndexHint {
     int i = 0, j = 0;
 };
 
-// A contiguous tensor of index tuples, column j of which indexes axis first_axis + j of data.
+// A contiguous tensor of index tuples. Column j indexes axis first_axis + j of data.
 struct IndexTuples {
     const void* values;
     IndexType type;

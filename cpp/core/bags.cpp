@@ -27,7 +27,7 @@ int64_t column_unit(const BagLoops& loops, const SourceRows& rows, const Combine
     return halves || rows.decoder ? loops.columns : 256 / combine.item_size;
 }
 
-// Copies an element of at most 16 bytes to n places.
+// Copies an element of at most 16 bytes n times.
 void fill(std::byte* out, int64_t n, const std::byte* element, int64_t size) {
     constexpr std::byte zeros[16] = {};
     const auto all = static_cast<size_t>(n * size), one = static_cast<size_t>(size);
@@ -62,7 +62,7 @@ struct Task {
     int64_t begin, end, first, length;
 };
 
-// The number of members between two places. Another thread may have changed the places to any numbers.
+// The number of members between two offsets. Another thread may have changed the offsets to any numbers.
 uint64_t distance(int64_t first, int64_t last) { return static_cast<uint64_t>(last) - static_cast<uint64_t>(first); }
 
 // Divides bags into tasks with about the same number of members. Bags with very many members are divided by columns, in
@@ -251,7 +251,7 @@ bool reduce_bags(const Bags& bags, const SourceRows& rows, int64_t width, const 
         const Scratch zeros(bags.may_skip ? method.loops.columns * size : 0, true);
         const CodedRows* const coded = rows.decoder ? rows.decoder->coded() : nullptr;
         const int64_t row_bytes = coded ? coded->row_bytes : width * size;
-        // Members and results take much of the cache, too.
+        // Members and results also take much of the cache.
         const bool prefetch = saturating_multiply(rows.count, row_bytes) > core_cache_bytes / 4;
         const BagRows source{
             rows.data, rows.count, width * size, zeros.get(), coded, prefetch, combine.accumulate == Accumulate::step};

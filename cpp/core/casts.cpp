@@ -207,7 +207,7 @@ GS_LOOP void copy_tiles(const Lines& lines, std::byte* to) {
         }
 }
 
-// Contiguous elements, a repeated element, and contiguous lines of 2 to 4 elements have loops of their own. `memcpy` is
+// Contiguous elements, a repeated element, and contiguous lines of 2 to 4 elements have separate loops. `memcpy` is
 // faster than a loop for lines of some 100 bytes, but can be slow for large memory that is not aligned.
 template <class T, bool swap, int64_t parts>
 GS_LOOP void copy_lines(const Lines& lines, std::byte* to, int64_t) {

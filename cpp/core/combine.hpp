@@ -16,13 +16,13 @@ enum class Accumulate : uint8_t {
     wide,          // a wider type: rounded once. Products of halves use it, too
     exact,         // a type that records whether it is exact: rounded once, independent of the order
     long_sums,     // the second pass of `exact`: sums that were not exact, as long integers
-    counted_sums,  // means of single floats: as `step`, with the number of updates beside each sum
+    counted_sums,  // means of single floats: as `step`, with the number of updates next to each sum
 };
 // The values that a caller can choose.
 inline constexpr const char* accumulate_names[] = {"step", "wide", "exact"};
 static_assert(std::size(accumulate_names) == static_cast<size_t>(Accumulate::exact) + 1);
 
-// How a scatter combines an update with the element in its place.
+// How a scatter combines an update with its target.
 struct Combine {
     DType dtype;
     int64_t item_size;
@@ -31,7 +31,7 @@ struct Combine {
     Accumulate accumulate = Accumulate::step;
     void* long_sums = nullptr;  // used by Accumulate::long_sums
 };
-// Whether a mean of single elements can use Accumulate::counted_sums. The number beside a float32 has 32 bits.
+// Whether a mean of single elements can use Accumulate::counted_sums. The number next to a float32 has 32 bits.
 inline bool can_use_counted_sums(const Combine& combine, int64_t updates) {
     const bool has_type = combine.dtype == DType::float32 || combine.dtype == DType::float64;
     return has_type && combine.accumulate == Accumulate::step && updates <= INT64_C(0xffffffff);

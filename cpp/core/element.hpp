@@ -39,7 +39,7 @@ class float16 {
         if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu));
         if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // rounds to infinity
         if (magnitude < 0x38800000u) {                                               // subnormal in binary16
-            // Adding 0.5 makes the float unit round at the last subnormal place of binary16.
+            // Adding 0.5 makes the float unit round at the last subnormal bit of binary16.
             const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
             return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000u));
         }

@@ -9,7 +9,7 @@
 namespace gs {
 namespace {
 
-// Values are integers, whatever the type T. A value that is not a valid beam gives -1.
+// Values are integers for any type T. A value that is not a valid beam gives -1.
 template <class T>
 int64_t beam(T value, int64_t beams) {
     if constexpr (std::integral<T>) {
@@ -49,7 +49,7 @@ template <class T>
 int64_t follow(const Beams& beams, const T* steps, const T* parents, const T* lengths, T end, T* out) {
     const int64_t level = beams.batch * beams.beams;
     if (beams.steps * level == 0) return -1;
-    std::vector<int64_t> at(static_cast<size_t>(beams.beams));  // the current place of each beam
+    std::vector<int64_t> at(static_cast<size_t>(beams.beams));  // the current position of each beam
     const auto fill = [&](int64_t first, int64_t last) { std::fill(out + first, out + last, end); };
     if (!in_pieces(0, beams.steps * level, sizeof(T), fill)) return -1;
     Pace pace;

@@ -17,8 +17,8 @@ namespace gs {
 
 namespace {
 
-// A sort has two steps. Elements are first moved to the bucket of their row, and then to their place in the bucket.
-// Processors write fast to a few hundred places at once, and to any places within a bucket that fits in the cache.
+// A sort has two steps. Elements are first moved to the bucket of their row, and then to their position in the bucket.
+// Processors write fast to a few hundred lines at once, and to all lines of a bucket that fits in the cache.
 constexpr int64_t most_buckets = tiny ? 4 : 256;
 
 struct Buckets {

@@ -5,7 +5,7 @@
 namespace gs {
 
 #ifdef GS_F16C
-// The processor's conversions give the same bits as the code here: both round to nearest even.
+// The processor's conversions give bit-for-bit the same result as the code here: both round to nearest even.
 bool has_f16c() { return instruction_set >= InstructionSet::avx2; }
 
 template <class Op>

@@ -34,7 +34,7 @@ constexpr int64_t conversions_at_once([[maybe_unused]] InstructionSet set) {
 }
 
 // The same conversions inside loops that have versions. n is a constant: a power of two, at most conversions_at_once().
-// On x86-64, only GCC lets code use the processor's conversions in this place. Pass vectors to lambdas by reference: in
+// On x86-64, only GCC lets code use the processor's conversions here. Pass vectors to lambdas by reference: in
 // builds without optimization, lambdas are compiled for the baseline, where wide vectors have another calling
 // convention.
 #if defined(GS_VERSIONS) && !defined(__clang__)

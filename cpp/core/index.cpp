@@ -52,7 +52,7 @@ uint64_t wrap(I value, uint64_t size) {
     return static_cast<uint64_t>(remainder) + (remainder < 0 ? size : 0);
 }
 
-// Resolves tuples of which some need a division. Returns whether one is bad, because a dim is empty.
+// Resolves tuples, if some need a division. Returns whether one is bad, because a dim is empty.
 template <class W>
 bool wrap_tuples(const int64_t* tuples, int64_t n, const Columns& columns, int64_t* rows) {
     for (int j = 0; j < columns.k; ++j)
@@ -342,7 +342,7 @@ ElementMover Index::element_mover(int64_t size, int64_t stride, bool use_prefetc
     return mover;
 }
 
-// Most indices are row numbers, and are used as they are. Others are resolved, some at a time. Indices are resolved
+// Most indices are row numbers, and are used directly. Others are resolved, some at a time. Indices are resolved
 // before those in front of them are used, because a processor waits if it reads data that it has just written.
 bool Index::gather(const ElementMover& mover, int64_t first, int64_t n, const std::byte* line, std::byte* out) const {
     if (should_stop()) return false;

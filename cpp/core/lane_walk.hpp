@@ -1,5 +1,5 @@
-// Walks the index box of the lanes form in runs. A run is a sequence of box elements whose places in data are evenly
-// spaced.
+// Walks the index box of the lanes form in runs. A run is a sequence of box elements whose positions in data are
+// evenly spaced.
 #pragma once
 
 #include <algorithm>
@@ -13,29 +13,29 @@
 namespace gs {
 
 // A run: consecutive elements of the box, from number `element` on. rows.row[i] is the position of element i along the
-// axis (-1: the index is skipped). Its place in data is base + rows.row[i] * stride + i * step.
+// axis (-1: the index is skipped). Its position in data is base + rows.row[i] * stride + i * step.
 struct Run {
     int64_t element;
     RowNumbers rows;
     int64_t base, stride, step;
 };
 
-// Returns the place of one position; -1 stays -1.
+// Returns the position in data for one position along the axis; -1 stays -1.
 inline int64_t place(int64_t position, int64_t base, int64_t stride) {
     return position < 0 ? -1 : base + position * stride;
 }
-// Turns positions into places relative to base. Afterwards, stride is 1 and step is 0.
+// Turns positions along the axis into positions in data, relative to base. Afterwards, stride is 1 and step is 0.
 void flatten(Run&);
-// Turns n positions into places.
+// Turns n positions along the axis into positions in data.
 void flatten(int64_t* position, int64_t n, int64_t base, int64_t stride, int64_t step);
 
 // Whether the positions within each of n rows are all equal. This holds for boxes that were expanded in memory, so that
 // whole rows can be moved.
 bool are_uniform(const int64_t* positions, int64_t n, int64_t columns);
 
-// The box as [groups, rows, columns]. Each place before the axis is a group. The columns are the innermost dim: the
-// last dim after the axis, or the axis itself if there is none. Elements of different groups have different places in
-// data. So do elements of different columns, if there is a dim after the axis.
+// The box as [groups, rows, columns]. Each position before the axis is a group. The columns are the innermost dim: the
+// last dim after the axis, or the axis itself if there is none. Elements of different groups have different positions
+// in data. So do elements of different columns, if there is a dim after the axis.
 struct Box {
     explicit Box(const Lanes& lanes) : lanes(lanes), has_after(lanes.after.rank > 0) {
         for (int64_t n : lanes.before) groups *= n;
@@ -56,7 +56,7 @@ inline bool gathers_lines(const Box& box, int64_t item_size) {
     return is_element(item_size) && !box.has_after && box.columns >= min_line_elements;
 }
 
-// Iterates over the rows of a box, and gives the place in data where each row begins.
+// Iterates over the rows of a box, and gives the position in data where each row begins.
 class RowCounter {
   public:
     RowCounter(const Box& box, int64_t row) {  // rows are counted through all groups
@@ -100,8 +100,8 @@ struct Part {
 };
 
 // A walk calls move.elements(run). If move.accepts_rows and the elements of a row are contiguous, it calls
-// move.rows(element, rows, columns) instead. Each row number is then the place of `columns` consecutive elements, and
-// `element` is the first of them in the box.
+// move.rows(element, rows, columns) instead. Each row number is then the position of `columns` consecutive elements,
+// and `element` is the first of them in the box.
 
 // Visits short rows, many at a time.
 template <class Move>

@@ -59,7 +59,7 @@ inline bool is_scale_type(DType dtype) {
 
 // A table without its memory. A row has the numbers behind the gather axis.
 struct QuantizedTable {
-    // Consecutive dims that are alike are merged, and dims of length 1 are left out. The scale of the number at
+    // Consecutive dims that are alike are merged, and dims of length 1 are skipped. The scale of the number at
     // coordinate i is i / block * scale_stride elements behind that at coordinate 0. The same holds for zero points.
     struct Dim {
         int64_t length, block, scale_stride, zero_stride;

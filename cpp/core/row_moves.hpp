@@ -80,7 +80,7 @@ GS_LOOP void prefetch_lines(const std::byte* row, int64_t size) {
     for (int64_t byte = 0; byte < std::min<int64_t>(size, 512); byte += line_size) prefetch(row + byte);
 }
 
-// The same for rows at random places. Few rows begin at a line, so the last byte is usually in one line more.
+// The same for rows at random positions. Few rows begin at a line, so the last byte is usually in one line more.
 GS_LOOP void prefetch_row(const std::byte* row, int64_t size) {
     prefetch_lines(row, size);
     if (size > 16) prefetch(row + std::min<int64_t>(size, 512) - 1);
@@ -92,7 +92,7 @@ GS_LOOP void prefetch_ends(const std::byte* row, int64_t size) {
     if (!is_line_aligned(row + size)) prefetch(row + size - 1);
 }
 
-// Copies n rows to evenly spaced places. Row -1 gives zeros.
+// Copies n rows to evenly spaced positions. Row -1 gives zeros.
 using CopyRows = void (*)(std::byte* out, int64_t out_stride, const Source&, const RowNumbers&, int64_t row_size);
 
 struct CopyOptions {
@@ -103,7 +103,7 @@ struct CopyOptions {
 };
 CopyRows copier(int64_t row_size, const CopyOptions&);
 
-// Copies n pieces of one row, which are `step` bytes apart, to consecutive places.
+// Copies n pieces of one row, which are `step` bytes apart, to consecutive elements.
 using CopySpaced = void (*)(std::byte* to, const std::byte* from, int64_t step, int64_t n, int64_t size);
 CopySpaced spaced_copier(int64_t size, int64_t step);
 

@@ -35,7 +35,7 @@ struct Move {
     }
 };
 
-// Scatters part of a box along the last axis. Each row of the box goes to one line of the destination.
+// Scatters part of a box along the last axis. The target of each row of the box is one line of the destination.
 bool scatter_lines(const Box& box, const Part& part, const ElementScatter& elements, const Move& move) {
     RowCounter row(box, part.first_row);
     for (int64_t r = part.first_row; r < part.last_row; ++r, row.advance())

@@ -245,7 +245,7 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
         };
         const int threads = route.threads;
         switch (split) {
-            case Split::tuples:  // a division by tuples gives threads no destinations of their own
+            case Split::tuples:  // a division by tuples gives threads no separate destinations
             case Split::serial: part(0, lines, scatter.all()); break;
             case Split::lines:
                 for_parts(lines, threads, [&](int64_t begin, int64_t end) { part(begin, end, scatter.all()); });

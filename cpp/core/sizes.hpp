@@ -78,7 +78,7 @@ inline constexpr int64_t min_owned_bytes = tiny ? 2 : 64;
 inline constexpr int64_t owned_unit_bytes = tiny ? 8 : 4096;
 // Each thread gets at least this number of columns of a box.
 inline constexpr int64_t min_columns_per_thread = tiny ? 1 : 32;
-// Shorter rows of a box are moved many at a time, by their places.
+// Shorter rows of a box are moved many at a time, by their positions.
 inline constexpr int64_t short_columns = max_rows;
 // The data of a tile of a box fits in this amount of cache. Tiles narrower than the minimum cost more than they save.
 inline constexpr int64_t tile_cache = tiny ? 32 : 1024 * 1024;

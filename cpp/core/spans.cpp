@@ -72,7 +72,7 @@ bool are_distinct(const Index& index, int64_t n, int64_t rows) {
     int64_t row[most], sampled = 0;
     const int64_t step = std::max(n / places, tuples);
     for (int64_t first = 0; first < n && sampled < most; first += step) {
-        // Places at even distances could miss the period of repeated rows.
+        // Samples at even distances could miss the period of repeated rows.
         const int64_t shift = first / step * 7919 % (step - tuples + 1), m = std::min(tuples, n - first - shift);
         if (m <= 0) break;
         if (!index.resolve(first + shift, m, row + sampled)) return false;

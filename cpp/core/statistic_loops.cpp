@@ -285,7 +285,7 @@ bool add_blocks(const LabeledValues& all, const StatisticShare& share, std::byte
                            columns, share.columns.size(), row, at, position, n, results(c));
         } else {
             for (int64_t c = share.columns.first; c < share.columns.last; c += block) {
-                // As many rows as the buffer has room for are read at a time.
+                // The rows that fit in the buffer are read at a time.
                 const int64_t width = std::min(block, share.columns.last - c), rows = block / width;
                 for (int64_t k = 0; k < rows; ++k) at[k] = k * width;
                 for (int64_t k = 0; k < n; k += rows) {
@@ -485,7 +485,7 @@ DType computed_type(DType values) {
 }
 
 StatisticLoops statistic_loops(Statistic statistic, DType computed, bool skip_nan) {
-    switch (statistic) {  // these have the same bits for int64 and uint64
+    switch (statistic) {  // results are identical for int64 and uint64
         case Statistic::sum:
         case Statistic::prod:
         case Statistic::any:

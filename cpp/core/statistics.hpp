@@ -88,11 +88,11 @@ DType rest_type(DType values);
 // have the type of the values. Opaque: values of this type have no such statistic.
 DType result_type(Statistic, DType values);
 
-// values[o, i, c] belongs to group labels[i]. Results of groups have the places [o, g, c], and those of members [o, i,
-// c]. Labels that the index skips belong to no group. Sums of floats do not depend on the number of threads. If labels
-// do not ascend, members are divided into up to eight parts, whose number follows from the shape, and the sums of the
-// parts are added in their order. In the same way, a block of members of one group is divided into four. False: a label
-// is bad, or the call has to stop. The results are then undefined.
+// values[o, i, c] belongs to group labels[i]. Results of groups have the indices [o, g, c], and those of members [o,
+// i, c]. Labels that the index skips belong to no group. Sums of floats do not depend on the number of threads. If
+// labels do not ascend, members are divided into up to eight parts, whose number follows from the shape, and the sums
+// of the parts are added in their order. In the same way, a block of members of one group is divided into four. False:
+// a label is bad, or the call has to stop. The results are then undefined.
 [[nodiscard]] bool compute_statistic(const GroupStatistic&, const std::byte* values, const Index& labels,
                                      const StatisticResults&);
 

@@ -137,7 +137,7 @@ class LongSum {
 
   private:
     static constexpr uint64_t last32 = 0xffffffff;
-    static constexpr int lowest = Format<F>::lowest - 64;  // additional places for quotients
+    static constexpr int lowest = Format<F>::lowest - 64;  // additional bits for quotients
     static constexpr int chunks = (Format<F>::highest + 64 - lowest) / 32 + 2;
 
     template <class T>
@@ -200,10 +200,10 @@ class LongSum {
 };
 
 // Exact sums are computed in two passes. In the first pass, a sum is a double (`Exact`) or a pair of doubles
-// (`ExactPair`). A sum that is not representable becomes NaN, and NaN stays NaN whatever is added. So a sum that is not
+// (`ExactPair`). A sum that is not representable becomes NaN, and NaN plus any number is NaN. So a sum that is not
 // known needs no separate flag, and the loop that adds needs no branch.
 //
-// In the second pass, each unknown sum gets a number: the place of a long integer in a list (`LongSum`). The updates
+// In the second pass, each unknown sum gets a number: the position of a long integer in a list (`LongSum`). The updates
 // are added to this long integer. The sum stores the number in the bits of its NaN. An `ExactPair` stores it in `low`.
 // Sign, exponent and quiet bit take 13 bits. The 51 bits below them are free and hold number + 1. A plain NaN has zeros
 // there. Its number is -1, which means that it has no long integer yet.

@@ -34,7 +34,8 @@ struct BagPlan {
     Shape output;  // bags, then a row of data; complete if the number of bags is known
 };
 
-// Returns the input that holds the places of bags in this form. Bags in the last dimension of indices have none.
+// Returns the input that defines the bags in this form: offsets, indptr or segment ids. Bags in the last dimension of
+// indices have none.
 BagInput places_input(BagForm);
 
 // Checks the shapes of a call and makes its plan. Types have already been checked. If only the values of segment ids
@@ -50,8 +51,8 @@ bool have_fitting_types(const BagTensors&, const Operation&);
 // not used.
 GatherReduceInputs inputs_of(const BagTensors&, const BagPlan&, const void* const* memory);
 
-// Returns the error for places that do not ascend, or do not begin or end as they must. Another thread may have changed
-// them in the meantime.
+// Returns the error for offsets or ids that do not ascend, or do not begin or end as they must. Another thread may have
+// changed them in the meantime.
 [[nodiscard]] Problem find_place_problem(const BagPlan&, const void* places, IndexType);
 
 }  // namespace gs

@@ -9,7 +9,7 @@ namespace gs {
 
 struct QuantizedOperation {
     CodeType codes;
-    // Whether the last dims of data and zero points count bytes, each row of which begins with a new byte. Otherwise
+    // Whether the last dims of data and zero points count bytes, and each row begins with a new byte. Otherwise
     // they count codes, and if a byte has several, rows follow each other without padding.
     bool counts_bytes = false;
     int64_t axis = 0, quantize_axis = -1;

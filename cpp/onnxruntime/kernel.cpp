@@ -271,7 +271,8 @@ struct Kernel::Call {
         }
     }
 
-    // Returns the strings that change, by place: the initial string, if it takes part, and then all updates in order.
+    // Returns the strings that change, by position: the initial string, if it takes part, and then all updates in
+    // order.
     std::unordered_map<int64_t, std::string> concatenate(Operands operands, const Strings& data,
                                                          const Strings& updates) const {
         const std::vector<int64_t> numbers = number_elements(inputs[0]);

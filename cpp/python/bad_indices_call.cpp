@@ -108,7 +108,7 @@ bool search(F&& find) {
 // find_bad_indices(tuples, shape, first_axis, negative, only_empty, may_be_batched)
 PyObject* find_bad_indices_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     if (n != 6 || !std::all_of(arguments + 3, arguments + 6, [](PyObject* flag) { return PyBool_Check(flag); }))
-        return refuse("find_bad_indices() wants index tuples, a shape, an axis and three bools");
+        return refuse("find_bad_indices() takes index tuples, a shape, an axis and three bools");
     Ref held;
     IndexTuples tuples{};
     if (!read_tuples(arguments, held, tuples)) return nullptr;
@@ -129,11 +129,11 @@ PyObject* find_bad_indices_call(PyObject*, PyObject* const* arguments, Py_ssize_
 // find_index_hint(tuples, shape, first_axis, negative)
 PyObject* find_index_hint_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     if (n != 4 || !PyBool_Check(arguments[3]))
-        return refuse("find_index_hint() wants index tuples, a shape, an axis and a bool");
+        return refuse("find_index_hint() takes index tuples, a shape, an axis and a bool");
     Ref held;
     IndexTuples tuples{};
     if (!read_tuples(arguments, held, tuples)) return nullptr;
-    if (tuples.count == 0) return refuse("find_index_hint() wants at least one index");
+    if (tuples.count == 0) return refuse("find_index_hint() takes at least one index");
     IndexHint hint;
     if (!search([&] { hint = find_index_hint(tuples, arguments[3] == Py_True); })) return nullptr;
     return hint_of(hint).release();

@@ -59,17 +59,17 @@ PyObject* fill_by(Ref out, PyObject* num_threads, int64_t bytes_per_row, F&& ker
 PyObject* sum_matches_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     if (n != 6 || !are_rows(arguments[1]) || !are_rows(arguments[2]) || !is_numbers(arguments[3]) ||
         !is_numbers(arguments[4]) || !have_same_rows(arguments[1], arguments[2]))
-        return refuse("sum_matches() wants contiguous keys and targets with the same rows, starts and row numbers");
+        return refuse("sum_matches() takes contiguous keys and targets with the same rows, starts and row numbers");
     PyObject* const values = arguments[0] == Py_None ? nullptr : arguments[0];
     PyArrayObject *const keys = array(arguments[1]), *const targets = array(arguments[2]);
     const int64_t count = PyArray_SIZE(array(arguments[3])) - 1, members = PyArray_SIZE(array(arguments[4]));
     const Bags bags{numbers(arguments[3]), count, numbers(arguments[4]), members, nullptr, false};
-    if (count != PyArray_DIM(targets, 0)) return refuse("sum_matches() wants a target for each bag");
+    if (count != PyArray_DIM(targets, 0)) return refuse("sum_matches() takes one target for each bag");
     if (values && (!are_rows(values) || !have_same_rows(values, arguments[1]) ||
                    PyArray_DIM(array(values), 0) != PyArray_DIM(keys, 0)))
-        return refuse("sum_matches() wants contiguous values of the shape of keys");
+        return refuse("sum_matches() takes contiguous values of the shape of keys");
     const DType dtype = element_type(PyArray_DESCR(keys));
-    if (!supports_matches(dtype)) return refuse("sum_matches() wants floats");
+    if (!supports_matches(dtype)) return refuse("sum_matches() takes floats");
     const Matches matches{values ? bytes(array(values)) : nullptr,
                           bytes(keys),
                           bytes(targets),
@@ -84,10 +84,10 @@ PyObject* sum_matches_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) 
 // dot_rows(a, b, rows_of_a, rows_of_b, num_threads)
 PyObject* dot_rows_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     if (n != 5 || !are_rows(arguments[0]) || !are_rows(arguments[1]) || !have_same_rows(arguments[0], arguments[1]))
-        return refuse("dot_rows() wants two contiguous arrays with the same rows");
+        return refuse("dot_rows() takes two contiguous arrays with the same rows");
     if (!is_numbers(arguments[2]) || !is_numbers(arguments[3]) ||
         PyArray_SIZE(array(arguments[2])) != PyArray_SIZE(array(arguments[3])))
-        return refuse("dot_rows() wants as many row numbers of a as of b");
+        return refuse("dot_rows() takes the same number of row numbers for a and b");
     PyArrayObject *const a = array(arguments[0]), *const b = array(arguments[1]);
     const RowPairs pairs{bytes(a),
                          bytes(b),
@@ -98,7 +98,7 @@ PyObject* dot_rows_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
                          PyArray_DIM(a, 0),
                          PyArray_DIM(b, 0),
                          row_width(a)};
-    if (!supports_dots(pairs.dtype)) return refuse("dot_rows() wants floats or complex numbers");
+    if (!supports_dots(pairs.dtype)) return refuse("dot_rows() takes floats or complex numbers");
     return fill_by(new_array(PyArray_DESCR(a), Shape({pairs.count})), arguments[4], pairs.width * PyArray_ITEMSIZE(a),
                    [&](std::byte* out) { return dot_rows(pairs, out); });
 }

@@ -79,7 +79,7 @@ Ref with_arrays(PyObject* inputs) {
     return made;
 }
 
-// Returns the key of a call that can be known; null: an exception is set, or an input is no array.
+// Returns the key of a call that can be known; null: an exception is set, or an input is not an array.
 Ref make_key(PyObject* op, PyObject* accumulate, PyObject* inputs, PyObject* attributes) {
     const Py_ssize_t count = PyTuple_GET_SIZE(inputs);
     Ref key(PyTuple_New(2 + count + 2 * PyDict_GET_SIZE(attributes)));

@@ -75,7 +75,7 @@ void add_processor(Facts& facts) {
 // plan(kernel, data_shape, indices_shape, axis=0, batch_dims=0)
 PyObject* plan_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     if (n < 3 || n > 5) {
-        PyErr_SetString(PyExc_TypeError, "plan() wants the name of a kernel, two shapes, axis and batch_dims");
+        PyErr_SetString(PyExc_TypeError, "plan() takes the name of a kernel, two shapes, axis and batch_dims");
         return nullptr;
     }
     const int kernel = find_name(arguments[0], kernel_names);

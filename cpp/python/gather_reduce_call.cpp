@@ -109,7 +109,7 @@ bool may_gather_first(const BagCall& call) {
 }
 
 // Replaces data by the named rows, and indices by the numbers of these. Nothing is replaced if the gather would copy
-// data. Neither is it if an argument is wrong: the call raises an error later, in its own words.
+// data, or if an argument is invalid: the call reports it later.
 Outcome gather_first(PreparedBags& prepared) {
     BagCall& call = prepared.call;
     PyObject* const rows = given(call, indices);
@@ -386,7 +386,7 @@ Outcome describe_call(const BagCall& call, PyObject*& result) {
 PyObject* find_bags_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     if (n != 8 || !PyTuple_Check(arguments[1]) || PyTuple_GET_SIZE(arguments[1]) > max_rank ||
         !PyBool_Check(arguments[2]) || !PyBool_Check(arguments[7]))
-        return refuse("find_bags() wants the shape of the members, two bools, and what defines the bags");
+        return refuse("find_bags() takes the shape of the members, two bools, and the inputs that define the bags");
     Shape members;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments[1]); ++i) {
         members.push(PyLong_AsLongLong(PyTuple_GET_ITEM(arguments[1], i)));
@@ -404,7 +404,7 @@ PyObject* find_bags_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
         PyObject* const object = arguments[3 + i];
         IndexType type;
         if (object == Py_None) continue;
-        if (!is_plain(object) || !index_type(array(object), type)) return refuse("find_bags() wants plain integers");
+        if (!is_plain(object) || !index_type(array(object), type)) return refuse("find_bags() takes plain integers");
         const auto input = static_cast<size_t>(places[i]);
         prepared.arrays[input] = contiguous(object);
         if (!prepared.arrays[input]) return nullptr;

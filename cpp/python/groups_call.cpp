@@ -40,9 +40,9 @@ bool read_group_reduction(PyObject* name, PyArrayObject* updates, Combine& combi
 }  // namespace
 
 PyObject* group_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
-    if (n != 2 || !is_numbers(arguments[0])) return refuse("group() wants row numbers and how many rows there are");
+    if (n != 2 || !is_numbers(arguments[0])) return refuse("group() takes row numbers and the number of rows");
     const int64_t rows = PyLong_AsLongLong(arguments[1]);
-    if (rows < 0) return PyErr_Occurred() ? nullptr : refuse("group() wants at least 0 rows");
+    if (rows < 0) return PyErr_Occurred() ? nullptr : refuse("group() takes at least 0 rows");
     if (rows == INT64_MAX) return PyErr_NoMemory();
     const int64_t count = PyArray_SIZE(array(arguments[0]));
     bool good = false;
@@ -59,7 +59,7 @@ PyObject* group_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     } catch (const std::bad_alloc&) {
         return PyErr_NoMemory();
     }
-    if (!good) return refuse("group() wants good row numbers");
+    if (!good) return refuse("group() takes row numbers in [0, rows)");
     PyArray_CLEARFLAGS(starts.array(), NPY_ARRAY_WRITEABLE);
     PyArray_CLEARFLAGS(order.array(), NPY_ARRAY_WRITEABLE);
     return Py_BuildValue("(NN)", starts.release(), order.release());
@@ -73,16 +73,16 @@ PyObject* resolve_indices_call(PyObject*, PyObject* const* arguments, Py_ssize_t
     if (n != 4 || !PyArray_CheckExact(arguments[0]) || PyArray_NDIM(array(arguments[0])) < 1 ||
         !index_type(array(arguments[0]), type) || !PyTuple_Check(arguments[1]) || mode < 0 ||
         !PyBool_Check(arguments[3]))
-        return refuse("resolve_indices() wants index tuples, the sizes that they index, a mode and a bool");
+        return refuse("resolve_indices() takes index tuples, the sizes that they index, a mode and a bool");
     const Rule rule{static_cast<Mode>(mode), arguments[3] == Py_True};
     PyArrayObject* const given = array(arguments[0]);
     const Py_ssize_t columns = PyTuple_GET_SIZE(arguments[1]);
     if (columns != PyArray_DIM(given, PyArray_NDIM(given) - 1) || columns > max_rank)
-        return refuse("resolve_indices() wants as many sizes as a tuple has columns");
+        return refuse("resolve_indices() takes one size for each column of a tuple");
     Rows rows{};
     for (Py_ssize_t i = 0; i < columns; ++i) {
         const int64_t size = PyLong_AsLongLong(PyTuple_GET_ITEM(arguments[1], i));
-        if (size < 0) return PyErr_Occurred() ? nullptr : refuse("resolve_indices() wants sizes of at least 0");
+        if (size < 0) return PyErr_Occurred() ? nullptr : refuse("resolve_indices() takes sizes of at least 0");
         rows.dims.push(size);
     }
     Layout layout;
@@ -109,14 +109,14 @@ PyObject* resolve_indices_call(PyObject*, PyObject* const* arguments, Py_ssize_t
 // copied(array, dtype)
 PyObject* copied_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     if (n != 2 || !PyArray_Check(arguments[0]) || !PyArray_DescrCheck(arguments[1]))
-        return refuse("copied() wants an array and a dtype");
+        return refuse("copied() takes an array and a dtype");
     return copied(array(arguments[0]), reinterpret_cast<PyArray_Descr*>(arguments[1])).release();
 }
 
 // cast(array, dtype)
 PyObject* cast_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     if (n != 2 || !PyArray_Check(arguments[0]) || !PyArray_DescrCheck(arguments[1]))
-        return refuse("cast() wants an array and a dtype");
+        return refuse("cast() takes an array and a dtype");
     auto* const descr = reinterpret_cast<PyArray_Descr*>(arguments[1]);
     if (!can_cast(array(arguments[0]), descr)) Py_RETURN_NOTIMPLEMENTED;
     Ref made = cast(array(arguments[0]), descr);
@@ -127,16 +127,16 @@ PyObject* cast_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
 // scatter_groups(data, starts, order, updates, reduction, include_self, num_threads)
 PyObject* scatter_groups_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     if (n != 7 || !is_numbers(arguments[1]) || !is_numbers(arguments[2]))
-        return refuse("scatter_groups() wants data, groups, updates, reduction, include_self and num_threads");
+        return refuse("scatter_groups() takes data, groups, updates, reduction, include_self and num_threads");
     PyObject *const data = arguments[0], *const updates = arguments[3];
     const bool zeros = data == Py_None;
     const int64_t rows = PyArray_SIZE(array(arguments[1])) - 1, count = PyArray_SIZE(array(arguments[2]));
     if (rows < 0 || !are_updates(updates, count))
-        return refuse("scatter_groups() wants one contiguous update an index");
+        return refuse("scatter_groups() takes one contiguous update for each index");
     const Shape shape = row_shape(shape_of(array(updates)), rows);
     if (!zeros &&
         (!PyArray_CheckExact(data) || !(shape_of(array(data)) == shape) || !same_type(array(data), array(updates))))
-        return refuse("scatter_groups() wants data of the type and the row shape of updates");
+        return refuse("scatter_groups() takes data of the type and the row shape of updates");
     const Ref op(PyUnicode_FromString("prepare"));
     const int reduction = find_name(arguments[4], reduction_names);
     bool include_self = true;
@@ -162,18 +162,18 @@ PyObject* scatter_groups_call(PyObject*, PyObject* const* arguments, Py_ssize_t 
     } catch (const std::bad_alloc&) {
         return PyErr_NoMemory();
     }
-    return sound ? out.release() : refuse("scatter_groups() wants groups made by group()");
+    return sound ? out.release() : refuse("scatter_groups() takes groups made by group()");
 }
 
 // reduce_groups(starts, order, updates, reductions, num_threads)
 PyObject* reduce_groups_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     if (n != 5 || !is_numbers(arguments[0]) || !is_numbers(arguments[1]) || !PyTuple_Check(arguments[3]))
-        return refuse("reduce_groups() wants groups, updates, reductions and num_threads");
+        return refuse("reduce_groups() takes groups, updates, reductions and num_threads");
     PyObject *const updates = arguments[2], *const reductions = arguments[3];
     const int64_t rows = PyArray_SIZE(array(arguments[0])) - 1, count = PyArray_SIZE(array(arguments[1]));
     const Py_ssize_t wanted = PyTuple_GET_SIZE(reductions);
     if (rows < 0 || wanted == 0 || !are_updates(updates, count))
-        return refuse("reduce_groups() wants one contiguous update an index, and reductions");
+        return refuse("reduce_groups() takes one contiguous update for each index, and reductions");
     const Shape shape = row_shape(shape_of(array(updates)), rows);
     const Ref op(PyUnicode_FromString("prepare"));
     int threads = 0;
@@ -186,7 +186,7 @@ PyObject* reduce_groups_call(PyObject*, PyObject* const* arguments, Py_ssize_t n
             Combine combine{};
             bool members = false;
             PyObject* const name = PyTuple_GET_ITEM(reductions, i);
-            if (!PyUnicode_Check(name)) return refuse("reduce_groups() wants names of reductions");
+            if (!PyUnicode_Check(name)) return refuse("reduce_groups() takes names of reductions");
             if (!read_group_reduction(name, array(updates), combine, members)) Py_RETURN_NOTIMPLEMENTED;
             Ref out = new_array(PyArray_DESCR(array(updates)), shape);
             Ref found = members ? new_array(PyArray_DESCR(array(arguments[1])), shape) : Ref();
@@ -209,7 +209,7 @@ PyObject* reduce_groups_call(PyObject*, PyObject* const* arguments, Py_ssize_t n
             if (width > 0) sound = reduce_groups(groups, bytes(array(updates)), width, all);
             if (interrupts.interrupted()) return nullptr;
         }
-        if (!sound) return refuse("reduce_groups() wants groups made by group()");
+        if (!sound) return refuse("reduce_groups() takes groups made by group()");
     } catch (const std::bad_alloc&) {
         return PyErr_NoMemory();
     }

@@ -269,7 +269,7 @@ xla::Error* run_bag_target(const Frame& frame) {
 template <xla::Error* (*run)(const Frame&)>
 xla::Error* call_target(xla::CallFrame* frame) {
     if (frame->extensions && frame->extensions->type == xla::metadata_extension) {
-        // XLA asks for the version when a target is registered. It refuses another major version, a minor version above
+        // XLA requests the version when a target is registered. It refuses another major version, a minor version above
         // its own, and one below the oldest that it supports. The declarations hold since 0.1, that of JAX 0.5.
         xla::Version& version = reinterpret_cast<xla::MetadataExtension*>(frame->extensions)->metadata->version;
         version.major = 0;

@@ -35,7 +35,7 @@ Ref new_results(DType dtype, PyArrayObject* values, const Shape& shape) {
 PyObject* group_statistic_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     if (n != 8)
         return refuse(
-            "group_statistic() wants a statistic, values, labels, groups, skip_nan, mode, fill and num_threads");
+            "group_statistic() takes a statistic, values, labels, groups, skip_nan, mode, fill and num_threads");
     PyObject *const given = arguments[1], *const labels = arguments[2];
     const int statistic = find_name(arguments[0], statistic_names), mode = find_name(arguments[5], mode_names);
     const int64_t groups = PyLong_AsLongLong(arguments[3]);
@@ -44,7 +44,7 @@ PyObject* group_statistic_call(PyObject*, PyObject* const* arguments, Py_ssize_t
     const bool known_mode = mode == static_cast<int>(Mode::raise) || mode == static_cast<int>(Mode::skip);
     if (statistic < 0 || !known_mode || groups < 0 || !PyBool_Check(arguments[4]) || !is_packed(labels, 1) ||
         !index_type(array(labels), type))
-        return refuse("group_statistic() wants the name of a statistic, one label for each member, and a mode");
+        return refuse("group_statistic() takes the name of a statistic, one label for each member, and a mode");
     const bool skip_nan = arguments[4] == Py_True;
     const Ref op(PyUnicode_FromString("aggregate"));
     int threads = 0;
@@ -54,7 +54,7 @@ PyObject* group_statistic_call(PyObject*, PyObject* const* arguments, Py_ssize_t
     PyArrayObject* values = nullptr;
     if (!reads_labels_only(call.statistic, skip_nan)) {
         if (!is_packed(given, 3) || PyArray_DIM(array(given), 1) != call.members || PyArray_ISBYTESWAPPED(array(given)))
-            return refuse("group_statistic() wants contiguous native values of shape (outer, members, columns)");
+            return refuse("group_statistic() takes contiguous native values of shape (outer, members, columns)");
         values = array(given);
         call.dtype = element_type(PyArray_DESCR(values));
         call.outer = PyArray_DIM(values, 0);
@@ -65,7 +65,7 @@ PyObject* group_statistic_call(PyObject*, PyObject* const* arguments, Py_ssize_t
     if (has_fill(call.statistic)) {
         PyObject* const fill = arguments[6];
         if (!is_packed(fill, 0) || element_type(PyArray_DESCR(array(fill))) != result)
-            return refuse("group_statistic() wants a fill value of the type of the results");
+            return refuse("group_statistic() takes a fill value of the type of the results");
         call.fill = bytes(array(fill));
     }
     const Shape shape({call.outer, call.results(), call.columns});
@@ -109,11 +109,11 @@ PyObject* group_statistic_call(PyObject*, PyObject* const* arguments, Py_ssize_t
 PyObject* sort_groups_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     if (n != 4 || !is_packed(arguments[0], 1) || !PyArray_ISCARRAY(array(arguments[0])) || !is_numbers(arguments[1]) ||
         PyArray_SIZE(array(arguments[1])) == 0)
-        return refuse("sort_groups() wants contiguous values, the starts of groups, ranks and num_threads");
+        return refuse("sort_groups() takes contiguous values, the starts of groups, ranks and num_threads");
     const int64_t groups = PyArray_SIZE(array(arguments[1])) - 1;
     const bool ranked = arguments[2] != Py_None;
     if (ranked && (!is_numbers(arguments[2]) || PyArray_SIZE(array(arguments[2])) != groups))
-        return refuse("sort_groups() wants a rank for each group");
+        return refuse("sort_groups() takes a rank for each group");
     PyArrayObject* const values = array(arguments[0]);
     const DType dtype = element_type(PyArray_DESCR(values));
     if (dtype == DType::opaque) Py_RETURN_NOTIMPLEMENTED;
@@ -127,7 +127,7 @@ PyObject* sort_groups_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) 
                            ranked ? numbers(arguments[2]) : nullptr);
     };
     if (!run_part(PyArray_NBYTES(values) > gil_release_bytes, true, 8, sort)) return nullptr;
-    if (!good) return refuse("sort_groups() wants starts that ascend, and ranks below the lengths of groups");
+    if (!good) return refuse("sort_groups() takes starts that ascend, and ranks below the lengths of groups");
     Py_RETURN_NONE;
 }
 
@@ -135,7 +135,7 @@ PyObject* sort_groups_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) 
 PyObject* find_greatest_label_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     IndexType type{};
     if (n != 1 || !is_packed(arguments[0], 1) || !index_type(array(arguments[0]), type))
-        return refuse("find_greatest_label() wants a line of integers");
+        return refuse("find_greatest_label() takes a line of integers");
     int64_t greatest = -1;
     PyArrayObject* const labels = array(arguments[0]);
     const auto find = [&] {

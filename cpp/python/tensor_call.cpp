@@ -56,7 +56,7 @@ Ref raise_storage(PyObject* op, PyObject* input, int64_t needed, int64_t there) 
 }
 
 // Returns tensor.numpy() if it is in the memory of the tensor, and the storage holds all of it. No element is read. A
-// tensor that wraps another one has no memory, and the mode of a tracer makes an array of its own.
+// tensor that wraps another one has no memory, and the mode of a tracer makes a new array.
 Ref tensor_array(PyObject* op, PyObject* input, PyObject* tensor) {
     Ref made(PyObject_CallMethodNoArgs(tensor, names()->numpy));
     if (!made) return Ref();
@@ -70,7 +70,7 @@ Ref tensor_array(PyObject* op, PyObject* input, PyObject* tensor) {
         const std::byte* const address = address_of(tensor);
         if (PyErr_Occurred()) return Ref();
         if (address != static_cast<const std::byte*>(PyArray_DATA(made.array()))) {
-            PyErr_SetString(PyExc_TypeError, "it has no memory of its own, because code that transforms it wraps it");
+            PyErr_SetString(PyExc_TypeError, "it has no separate memory, because code that transforms it wraps it");
             return Ref();
         }
     }
@@ -139,7 +139,7 @@ Outcome check_use(PyObject* data, bool& may_have_gradient) {
     return Outcome::done;
 }
 
-// Reads a tensor. False: the call has to go another way. No exception is set.
+// Reads a tensor. False: use the general path. No exception is set.
 bool read_tensor(PyObject* object, bool may_have_gradient, DirectTensor& read) {
     if (!is_of_tensor_type(object)) return false;
     if (!may_have_gradient && !is_false(Ref(PyObject_GetAttr(object, names()->requires_grad)))) return false;
@@ -237,7 +237,7 @@ class NewTensor {
 
 bool is_large(int64_t bytes) { return bytes > gil_release_bytes; }
 
-// Makes the result. `not_plain`: the call has to go another way, which raises its errors.
+// Makes the result. `not_plain`: use the general path, which raises the errors.
 Outcome run_direct(const Operation& operation, const DirectTensor& data, const DirectTensor& indices,
                    const DirectTensor& updates, PyObject*& result) {
     KernelMemory memory{data.memory, indices.memory, {}, updates.memory, nullptr};
@@ -303,13 +303,13 @@ Outcome run_direct(const BagCall& call, const DirectTensor (&given)[bag_input_co
 // tensor_array(op, name, tensor)
 PyObject* tensor_array_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     if (n == 3) return names() ? tensor_array(arguments[0], arguments[1], arguments[2]).release() : nullptr;
-    PyErr_SetString(PyExc_TypeError, "tensor_array() wants an operator, the name of an input, and a tensor");
+    PyErr_SetString(PyExc_TypeError, "tensor_array() takes an operator, the name of an input, and a tensor");
     return nullptr;
 }
 
 // register_tensors(Tensor, Parameter, is_observed, is_grad_enabled)
 PyObject* register_tensors_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
-    if (n != 4) return refuse("register_tensors() wants two types and two functions");
+    if (n != 4) return refuse("register_tensors() takes two types and two functions");
     const Ref capsule(PyObject_GetAttrString(arguments[0], "__dlpack_c_exchange_api__"));
     if (!capsule) PyErr_Clear();  // PyTorch is older than 2.10
     void* const given = capsule ? PyCapsule_GetPointer(capsule.get(), "dlpack_exchange_api") : nullptr;

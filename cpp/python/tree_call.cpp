@@ -18,7 +18,7 @@ PyObject* gather_tree_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) 
             PyArray_NDIM(array(2)) == 1 && PyArray_DIM(array(2), 0) == PyArray_DIM(array(0), 1) &&
             PyArray_NDIM(array(3)) == 0 && element_type(PyArray_DESCR(array(0))) != DType::opaque;
     if (!ready) {
-        PyErr_SetString(PyExc_TypeError, "gather_tree() wants contiguous arrays of one type and fitting shapes");
+        PyErr_SetString(PyExc_TypeError, "gather_tree() takes contiguous arrays of one type and fitting shapes");
         return nullptr;
     }
     const Beams beams{PyArray_DIM(array(0), 0), PyArray_DIM(array(0), 1), PyArray_DIM(array(0), 2)};

@@ -528,7 +528,7 @@ STARTS, ORDER = np.array([0, 1, 1, 3], I64), np.array([1, 0, 2], I64)
     ],
 )
 def test_groups_are_of_good_row_numbers(call: Callable) -> None:
-    with pytest.raises(TypeError, match=r"^group\(\) wants"):
+    with pytest.raises(TypeError, match=r"^group\(\) takes"):
         call()
 
 
@@ -575,7 +575,7 @@ def test_groups_that_lie_are_refused(changed: dict[str, Any], threads: int) -> N
         if zeros and "data" in changed:
             continue
         data = None if zeros else given["data"]
-        with pytest.raises(TypeError, match=r"^scatter_groups\(\) wants"):
+        with pytest.raises(TypeError, match=r"^scatter_groups\(\) takes"):
             _core.scatter_groups(data, given["starts"], given["order"], given["updates"], "add", True, threads)
 
 
@@ -604,7 +604,7 @@ def test_groups_that_lie_are_refused(changed: dict[str, Any], threads: int) -> N
 @several_threads
 def test_groups_that_lie_are_not_reduced(changed: dict[str, Any], name: str, threads: int) -> None:
     given = {"starts": STARTS, "order": ORDER, "updates": np.zeros((3, 1)), "names": (name,), **changed}
-    with pytest.raises(TypeError, match=r"^reduce_groups\(\) wants"):
+    with pytest.raises(TypeError, match=r"^reduce_groups\(\) takes"):
         _core.reduce_groups(given["starts"], given["order"], given["updates"], given["names"], threads)
 
 

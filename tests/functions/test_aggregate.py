@@ -507,13 +507,13 @@ def test_the_core_refuses_what_it_cannot_read() -> None:
     ]:
         arguments = [*good]
         arguments[position] = wrong
-        with pytest.raises(TypeError, match=r"group_statistic\(\) wants"):
+        with pytest.raises(TypeError, match=r"group_statistic\(\) takes"):
             _core.group_statistic(*arguments)
     assert _core.group_statistic("sum", values.astype("U1"), labels, 1, False, "raise", None, None) is NotImplemented
     assert _core.group_statistic("sum", values, labels + 1, 1, False, "raise", None, None) is None
     skipped = _core.group_statistic("count", None, np.array([0, -1, 5, 0]), 2, False, "skip", None, None)[0]
     assert skipped.ravel().tolist() == [2, 0]
-    with pytest.raises(TypeError, match=r"sort_groups\(\) wants"):
+    with pytest.raises(TypeError, match=r"sort_groups\(\) takes"):
         _core.sort_groups(np.zeros(3), np.array([0, 5]), None, None)
 
 

@@ -133,8 +133,8 @@ WRONG: dict[str, tuple[Callable[..., Any], tuple[Any, ...], type[Exception], str
     "targets": (sum_matches, (None, KEYS, TARGETS[:, :1], [0], [0]), OpValueError, r"targets has rows of shape \(1,\)"),
     "types": (dot_rows, (KEYS, TARGETS.astype("f4"), [0], [0]), OpValueError, r"b has rows .* float32, but a has"),
     "line": (sum_matches, (None, KEYS, TARGETS, [[0]], [0]), OpValueError, "rows must have one dimension"),
-    "integers": (sum_matches, (None, KEYS.astype(int), TARGETS.astype(int), [0], [0]), TypeError, "wants floats"),
-    "truths": (dot_rows, (KEYS > 0, TARGETS > 0, [0], [0]), TypeError, "wants floats or complex numbers"),
+    "integers": (sum_matches, (None, KEYS.astype(int), TARGETS.astype(int), [0], [0]), TypeError, "takes floats"),
+    "truths": (dot_rows, (KEYS > 0, TARGETS > 0, [0], [0]), TypeError, "takes floats or complex numbers"),
     "scalar": (sum_matches, (None, np.array(1.0), TARGETS, [], []), OpValueError, "keys must have at least one"),
     "threads": (dot_rows, (KEYS, TARGETS, [0], [0]), OpError, "num_threads must be at least 1"),
 }  # fmt: skip

@@ -515,7 +515,7 @@ def test_v7_gather_elements_6_refuses_negative_and_too_large_and_unequal_shapes(
         gather(data, i64([[2, 0]]), axis=1)
 
 
-def test_v8_scatter_update_wants_the_exact_shape():
+def test_v8_scatter_update_takes_the_exact_shape():
     scatter, data = gs.op("openvino.ScatterUpdate-3"), np.zeros((3, 3), np.float32)
     for shape in ((3, 5), (2, 3), (3, 1), (1, 2), (3, 2, 1), (2,), ()):
         with pytest.raises(OpValueError):
