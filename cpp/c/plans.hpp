@@ -9,7 +9,7 @@
 
 namespace gs {
 
-// What a plan computes: a kernel that moves or combines elements, or one of the others.
+// The computation of a plan: a kernel that moves or combines elements, or one of the others.
 enum class PlanKind : uint8_t { kernel, gather_reduce, gather_quantized };
 
 }  // namespace gs

@@ -164,8 +164,8 @@ GS_LOOP void prefetch(const void* address) {
 #endif
 }
 
-// Prefetches the address `distance` bytes ahead. It can lie beyond the end of the array. What is read in order belongs
-// into the second cache, because few requests of the first one can wait for memory at a time.
+// Prefetches the address `distance` bytes ahead. It can lie beyond the end of the array. Data that is read in order
+// belongs into the second cache, because few requests of the first one can wait for memory at a time.
 template <Cache cache>
 GS_LOOP void prefetch_ahead(const std::byte* address, int64_t distance) {
     prefetch<cache>(

@@ -1,4 +1,4 @@
-// What is wrong with the arguments of a call. Each interface writes the message in its own form.
+// A problem with the arguments of a call. Each interface writes the message in its own form.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ struct Call : Operation {
     bool quiet = false;  // whether a call that is not valid raises no error, and is `not_plain`
 };
 
-// What makes the data of a call a quantized table. All objects are borrowed; null: not given.
+// The arguments that make the data of a call a quantized table. All objects are borrowed; null: not given.
 struct QuantizedArguments {
     PyObject *scales = nullptr, *zero_points = nullptr;
     int64_t bits = 4;              // of codes in an array of uint8

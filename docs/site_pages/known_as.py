@@ -47,7 +47,7 @@ def outcomes(library: Library, changes: str = "") -> Iterator[tuple[str, str, An
     for theirs, ours in library.lines:
         names = _names(library, changes)
         wanted = _outcome(theirs, names)
-        # What an assignment changed must not reach the other side.
+        # An assignment must not change the arrays of the other side.
         names = _names(library if library.native else NUMPY, changes)
         yield theirs, ours, wanted, _outcome(ours, names)
 

@@ -32,7 +32,7 @@ class _Page(HTMLParser):
 
 
 def faults(site: Path) -> Iterator[str]:
-    """What is wrong with the links of a folder of pages, one sentence each."""
+    """The problems with the links of a folder of pages, one sentence each."""
     pages = {path.resolve(): _Page(path.read_text(encoding="utf-8")) for path in sorted(site.rglob("*.html"))}
     for path, page in pages.items():
         here = path.relative_to(site.resolve())

@@ -35,7 +35,7 @@ SEMANTICS = (
     "2.12",
     "2.13",
 )  # sections of docs/specification.md about one kernel each
-# What the letters of these sections stand for.
+# The meaning of the letters of these sections.
 LETTERS = {
     "2.2": {
         "B": "the coordinates on the batch dimensions",
@@ -111,7 +111,7 @@ def _line(rows: Rows) -> str:
 
 
 def _semantics(row: OpVersion) -> str:
-    """What the operator does, by the section that its cases cite; and the letters there."""
+    """The meaning of the operator, by the section that its cases cite; and the letters there."""
     cited = {rule for case in corpus.cases(op=row.name) for rule in case.rules}
     section = next(section for section in SEMANTICS if section in cited)
     letters = [f"- {letter}: {text}" for letter, text in LETTERS.get(section, {}).items()]

@@ -1,4 +1,4 @@
-"""What a call does with its arrays, and the parameters of the public functions.
+"""The description of a call, and the parameters of the public functions.
 
 `Operation` is the record of a call. All layers use it: the core, the op versions and the adapters for other libraries.
 `FUNCTIONS` is the table of the functions. ``tools/generate_source.py`` makes the signatures of all languages and
@@ -15,7 +15,7 @@ from gatherscatter.messages.choices import ACCUMULATE, BAG_REDUCTIONS, MODES, RE
 
 
 class Form(Enum):
-    """What one index names, and how the shapes of a call follow from each other."""
+    """The part of data that one index names, and how the shapes of a call follow from each other."""
 
     ROWS = "a slice of data along the axis"
     LANES = "a position along the axis; the position of the index names the rest"
@@ -42,7 +42,7 @@ class Kernel(StrEnum):
 
     @property
     def form(self) -> Form:
-        """What one index names."""
+        """The part of data that one index names."""
         return _FORMS[self]
 
     @property
@@ -100,7 +100,7 @@ class TableLayout(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """What a call does with its arrays. Values have the meaning of the parameters with their names.
+    """The description of a call. Values have the meaning of the parameters with their names.
 
     Attributes
     ----------

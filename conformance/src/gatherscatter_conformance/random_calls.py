@@ -225,7 +225,7 @@ class RandomCall(NamedTuple):
 
 
 class Traits(NamedTuple):
-    """What a call may contain: a row of the table, or an array function."""
+    """The arguments that a call may have: a row of the table, or an array function."""
 
     kernel: str
     element: str

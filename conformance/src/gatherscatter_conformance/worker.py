@@ -142,7 +142,7 @@ class Fence:
         self._original = array.tobytes()
 
     def damage(self) -> str:
-        """What was changed, or ''."""
+        """The memory that was changed, in words, or ''."""
         if self._buffer is None:
             return "an input was changed" if repr(self.array.tolist()).encode() != self._original else ""
         end = FENCE + len(self._original)

@@ -1,4 +1,4 @@
-"""What reading an IR costs: within the limits for files of some MB, and no more than in proportion to the file.
+"""The cost of reading an IR: within the limits for files of some MB, and no more than in proportion to the file.
 
 Each function here writes an IR that is large in one dimension. A quadratic cost in that dimension shows when the file
 is four times as large.

@@ -25,7 +25,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Adapter:
-    """What the functions do with the arrays of a library.
+    """How the functions treat the arrays of a library.
 
     Attributes
     ----------

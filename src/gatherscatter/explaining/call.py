@@ -169,7 +169,7 @@ def _array(op: str, known: Input, value: Any) -> np.ndarray | None:
 def _resolve_attributes(
     row: OpVersion, arrays: dict[str, np.ndarray], given: dict[str, Any], plain: bool
 ) -> dict[str, Any]:
-    """What the attributes of a call mean, in the words of the array functions, as far as a failed call allows it."""
+    """The attributes of a call as keywords of the array functions, as far as a failed call allows it."""
     own = {one.name: one.default for one in row.attributes if one.default is not REQUIRED}
     own |= {"reduction": row.reduction} if row.reduction else {}
     values: dict[str, Any] = DEFAULTS | own | given

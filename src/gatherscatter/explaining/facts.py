@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CallFacts:
-    """What an explanation tells about a call.
+    """The facts of an explanation.
 
     Attributes
     ----------

@@ -29,7 +29,7 @@ class Region:
 
 @dataclass(frozen=True)
 class Move:
-    """What one index, or one index tuple, does.
+    """The effect of one index or index tuple.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Move:
     named : the part of data that the index names; for a gather it is the source
     bad : whether the call fails because of it
     bag : the offset or segment id that puts the index into its bag
-    weight : what the source is multiplied by
+    weight : the factor of the source
     fills : whether it fills the row of a bag without members
     """
 

@@ -44,7 +44,7 @@ def fragment(explanation: CallFacts) -> str:
 
 
 def _values(explanation: CallFacts) -> dict[str, Any]:
-    """What page and fragment show."""
+    """The content of page and fragment."""
     call, drawn = explanation.call, explanation.drawing
     is_cut = drawn.total > len(explanation.trace)
     return {

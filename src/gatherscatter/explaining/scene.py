@@ -1,4 +1,4 @@
-"""What is drawn of a call: grids of cells, what happens to each cell, and the moves between them.
+"""The parts of a drawing of a call: grids of cells, the state of each cell, and the moves between them.
 
 The number of cells is bounded, however large the arrays are. The cells that the first moves read or write are drawn.
 """

@@ -1,4 +1,4 @@
-"""What a call does, step by step: the value of every element before and after each index."""
+"""The steps of a call: the value of every element before and after each index."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class OutputState:
         return CellChange(source, target, read, before, self.value(target), len(seen))
 
     def _contribution(self, move: Move, source: Coordinates | None) -> Any:
-        """What a move adds to an element: the element that it reads, times its weight if there are weights."""
+        """The value that a move adds to an element: the element that it reads, times its weight if there is one."""
         read = self._read(move, source)
         if move.weight is None:
             return read
@@ -107,7 +107,7 @@ class OutputState:
                 self._updates.setdefault(target, []).append(self._contribution(move, source))
 
     def value(self, target: Coordinates) -> Any:
-        """What an element of the output holds now."""
+        """The value of an element of the output at this step."""
         call, seen = self._call, self._updates.get(target, [])
         data = self._arrays[call.name("data")]
         if call.reduces_bags:

@@ -161,13 +161,13 @@ def _attribute_text(value: Any) -> str:
 
 
 def noun(call: ExplainedCall) -> str:
-    """What is counted."""
+    """The noun for the counted indices."""
     if call.kernel in (Kernel.GATHER_TREE, Kernel.TENSOR_SCATTER, Kernel.GATHER_REDUCE):
         return "step"
     return "index tuple" if call.by_tuple else "index"
 
 
-# What an operator does, for somebody who has never met it.
+# The effect of an operator, for a reader who is new to it.
 SENTENCES = {
     "gather": "Each index picks a whole slice of data along the axis. The slices stand in the output where the indices "
     "stand in indices.",
@@ -214,7 +214,7 @@ BAGS = {
 
 
 def _bag_words(call: ExplainedCall) -> dict[str, str]:
-    """What members, bags, reduction and empty bags are in this call."""
+    """The words for members, bags, reduction and empty bags in this call."""
     data = call.row.inputs[0].name
     picks = f"Each index picks a row of {data}" if call.indices is not None else f"Each row of {data} is a member"
     weighed = f", times its weight in {call.weights_input}" if call.weights_input else ""
@@ -233,7 +233,7 @@ def _bag_words(call: ExplainedCall) -> dict[str, str]:
 
 
 def sentence(call: ExplainedCall) -> str:
-    """What the operator does, in a sentence or two."""
+    """The effect of the operator, in a sentence or two."""
     what = "the coordinates of an element"
     if call.by_tuple and call.arrays.get("data") is not None:
         rest = call.data.ndim - call.batch_dims - call.k

@@ -54,7 +54,7 @@ COLOURS = {
 }
 HUES = 8
 
-# What happens to the cells of a drawing, in the order of a legend.
+# The states of the cells of a drawing, in the order of a legend.
 CELL_STATES = {
     "read": "read once",
     "again": "read more than once",

@@ -174,7 +174,7 @@ def _describe_end(code: int) -> str:
 def answer_lines(answer: Callable[[bytes], bytes]) -> None:
     """Answer each line of standard input, in a process that an `AnsweringProcess` has started.
 
-    If the function raises an error, `AnsweringProcess.ask` raises its text. What libraries print is dropped. Ctrl-C
+    If the function raises an error, `AnsweringProcess.ask` raises its text. The output of libraries is dropped. Ctrl-C
     ends the calling process, which then closes the pipe.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""Every element type through every op version: what moves must arrive bit by bit."""
+"""Every element type through every op version: values must not change a bit."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def _initial(row: OracleRow) -> tuple[dict[str, Any], ...]:
 
 
 def _rules(row: OracleRow, name: str, reduction: str) -> tuple[str, ...]:
-    """What a reduction of a type rests on."""
+    """The rules for a reduction of a type."""
     onnx = row.name.startswith("onnx")
     rules = [section(row), *(["2.10"] if reduction != "none" else [])]
     if reduction == "mul" and row.name == "onnx.ScatterND-18":

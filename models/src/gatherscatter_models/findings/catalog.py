@@ -72,7 +72,7 @@ CONDITIONS = {
     "computed table": "data, scales or zero_points are not constants of the model",
 }
 
-# What happens, most severe first.
+# The effects, most severe first.
 EFFECTS = {
     "out-of-bounds memory": "the call returns memory that belongs to no input, or overwrites such memory",
     "crash": "the process crashes, or the call does not end",

@@ -242,7 +242,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a runtime does with a node.
+    """The effect of a node in a runtime.
 
     Attributes
     ----------

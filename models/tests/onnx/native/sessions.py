@@ -93,7 +93,7 @@ def _encode(text: Any) -> bytes:
 def run_node(
     op_type: str, arrays: Sequence[np.ndarray | None], attributes: Mapping[str, Any], shapes: str = "known"
 ) -> np.ndarray:
-    """What a node gives; shapes are declared as "known", "ranks" or "unknown".
+    """The outputs of a node; shapes are declared as "known", "ranks" or "unknown".
 
     Raises
     ------

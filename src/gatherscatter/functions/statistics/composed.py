@@ -1,4 +1,4 @@
-"""`aggregate` for PyTorch and JAX, made of their gathers and reductions of this package. So it has gradients."""
+"""`aggregate` for PyTorch and JAX, built from this package's gathers and reductions, so it is differentiable."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NAMES = ("sum", "prod", "mean", "var", "std", "min", "max", "first", "last", "an
 
 
 class Framework(NamedTuple):
-    """What the statistics need of a framework.
+    """The functions of a framework that the statistics need.
 
     Attributes
     ----------
