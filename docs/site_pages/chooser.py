@@ -116,7 +116,7 @@ def drawing() -> Markup:
             last, y = y + 24, y + 56 + 15 * len(_operators(answer.function))
         parts.insert(0, element("path", class_="line", d=f"M16 {top}V{last}"))
         y += 8
-    title = "From what one index names to the function, for reading and for writing; the same stands below in words."
+    title = "From what one index names to the function, for reading and for writing; the text below says the same."
     return element("svg", *parts, class_="chooser", viewBox=f"0 0 {WIDTH} {y}", role="group", aria_label=title)
 
 

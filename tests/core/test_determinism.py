@@ -86,7 +86,7 @@ CALLS = [(name, how) for name in KINDS for how in ("none", *UFUNCS, "mean") if h
 
 
 @pytest.mark.parametrize(("name", "reduction"), CALLS)
-def test_a_million_updates_of_four_places(name: str, reduction: str) -> None:
+def test_a_million_updates_of_four_targets(name: str, reduction: str) -> None:
     dtype = KINDS[name]
     data, updates = values((SLOTS,), dtype), values((MANY, 1), dtype)[:, 0]
     rows = np.random.default_rng(0).integers(0, SLOTS, MANY)

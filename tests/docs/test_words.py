@@ -1,4 +1,4 @@
-"""No file has a word of the table "Replace these" of docs/style-guide.md, where it stands in backticks."""
+"""No file has a word of the table "Replace these" of docs/style-guide.md that is in backticks there."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def explain(op: Any, *inputs: Any, **attributes: Any) -> Explanation:
     >>> print(gs.explain("onnx.GatherND-13", [[1, 2], [3, 4]], [[0, 1], [1, 0]]))
     onnx.GatherND-13
     Each row along the last dimension of indices is an address in data: the coordinates of an element.
-    The output lists what is found there.
+    The output has the values at these addresses.
     <BLANKLINE>
     output.shape = indices.shape[:-1] + data.shape[k:]    (k = 2)
                  = indices.shape[:-1] + data.shape[2:]

@@ -1,6 +1,6 @@
 """The moves of a drawing as SVG: frames, arrows, numbers.
 
-An arrow leaves a cell at its right edge, or at its bottom if other cells stand to the right. It runs through the gap
+An arrow leaves a cell at its right edge, or at its bottom if other cells are to the right. It runs through the gap
 below the row, past the array, and enters the next array in the same way.
 """
 

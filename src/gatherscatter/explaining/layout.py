@@ -1,6 +1,6 @@
-"""Where everything of a drawing stands, in pixels.
+"""The positions of all parts of a drawing, in pixels.
 
-Indices come first, then data, then the output: side by side, or one below the other. Arrows run where no text stands:
+Indices come first, then data, then the output: side by side, or one below the other. Arrows run where there is no text:
 between the arrays, and in lanes between the rows of an array.
 """
 
@@ -116,7 +116,7 @@ class PlacedGrid:
 
 @dataclass(frozen=True)
 class Arrangement:
-    """The placed grids by name. ``is_stacked``: they stand one below the other."""
+    """The placed grids by name. ``is_stacked``: they are one below the other."""
 
     grids: dict[str, PlacedGrid]
     is_stacked: bool

@@ -64,12 +64,12 @@ class Span:
 
     @property
     def is_first(self) -> bool:
-        """Whether no cell stands to the left of it."""
+        """Whether no cell is to the left of it."""
         return self.left == min(c for c in self.pane.columns if c is not None)
 
     @property
     def is_last(self) -> bool:
-        """Whether no cell stands to the right of it."""
+        """Whether no cell is to the right of it."""
         return self.right == max(c for c in self.pane.columns if c is not None)
 
 

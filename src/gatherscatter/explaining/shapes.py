@@ -130,7 +130,7 @@ def _fill_in_rule(call: ExplainedCall, name: str, rule: str) -> str:
 
 
 def _number(text: str, numbers: dict[str, int]) -> int | None:
-    """``batch_dims+k`` as a number; None where nothing stands."""
+    """``batch_dims+k`` as a number; None for an empty text."""
     if not text:
         return None
     return sum(numbers[part] if part in numbers else int(part) for part in text.split("+"))

@@ -34,9 +34,9 @@ WORDS = {
 def svg(
     call: ExplainedCall, drawn: Drawing, theme: str = "auto", *, is_stacked: bool = False, has_words: bool = True
 ) -> Markup:
-    """The whole picture, which stands alone.
+    """The whole picture, as a separate file.
 
-    ``theme``: "auto" is light or dark as the reader's system is; "light" or "dark". ``is_stacked``: the arrays stand
+    ``theme``: "auto" is light or dark as the reader's system is; "light" or "dark". ``is_stacked``: the arrays are
     one below the other. ``has_words``: the name of the operator, what it does, and the error are part of the picture.
     """
     arrangement = arrange_grids(drawn, is_stacked)

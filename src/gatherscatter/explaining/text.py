@@ -27,7 +27,7 @@ _wrap = partial(textwrap.wrap, break_long_words=False, break_on_hyphens=False)  
 
 
 def text(explanation: CallFacts, width: int = WIDTH) -> str:
-    """The text about a call: what it does, step by step. Grids stand side by side if the width allows."""
+    """The text about a call: its steps. Grids are next to each other if the width allows."""
     call, drawn = explanation.call, explanation.drawing
     parts = [heading(call), *_wrap(sentence(call), width), ""]
     rules = explanation.shape_rules or (explanation.broken_rule,)

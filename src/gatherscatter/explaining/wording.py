@@ -43,7 +43,7 @@ def cell_name(array: str, at: Coordinates) -> str:
 
 
 def tuple_text(values: Coordinates) -> str:
-    """Index values as they stand in the array: one alone, several in parentheses."""
+    """Index values from the array: one alone, several in parentheses."""
     return str(values[0]) if len(values) == 1 else f"({', '.join(map(str, values))})"
 
 
@@ -169,12 +169,12 @@ def noun(call: ExplainedCall) -> str:
 
 # The effect of an operator, for a reader who is new to it.
 SENTENCES = {
-    "gather": "Each index picks a whole slice of data along the axis. The slices stand in the output where the indices "
-    "stand in indices.",
+    "gather": "Each index picks a whole slice of data along the axis. The output has each slice at the position of its "
+    "index.",
     "gather_elements": "Each index picks one element of data. The index is its coordinate along the axis. The other "
     "coordinates are those of the position of the index.",
-    "gather_nd": "Each row along the last dimension of indices is an address in data: {what}. The output lists what is "
-    "found there.",
+    "gather_nd": "Each row along the last dimension of indices is an address in data: {what}. The output has the "
+    "values at these addresses.",
     "scatter_update": "Each index names a slice of data along the axis. The slice of updates at the same position "
     "{does}.",
     "scatter_elements": "Each update goes to one element of data and {does}. The index at the same position is the "

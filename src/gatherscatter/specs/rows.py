@@ -1,4 +1,4 @@
-"""The facts about all op versions, a row for each. They stand only here.
+"""The facts about all op versions, a row for each. No other file has them.
 
 `gatherscatter.specs.table` makes op versions of the rows. The build makes the table of the operators for ONNX Runtime
 from them (``cpp/onnxruntime/embed_versions.py``). Therefore, this module uses only the standard library.

@@ -87,7 +87,7 @@ class NamedElements:
         return made
 
     def _check_size(self) -> None:
-        """Check the memory for the elements, before a lack of it fails elsewhere. Lazy arrays take none."""
+        """Check the memory for the elements, before an allocation fails elsewhere. Lazy arrays take none."""
         shape, dtype = tuple(self.sizes[dim] for dim in self.dims), self._variable.dtype
         lazy_tuples = any(one.chunks is not None for one in self._named.values())
         new = 0 if lazy_tuples else math.prod(self._box.values()) * len(self._named) * 8  # index tuples of int64

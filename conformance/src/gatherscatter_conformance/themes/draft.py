@@ -11,7 +11,7 @@ from gatherscatter.oracle import ROWS, OracleRow
 from gatherscatter_conformance.case import element_type
 from gatherscatter_conformance.themes.values import array, ramp
 
-# Where the semantics of a kernel stand.
+# The sections with the semantics of a kernel.
 SECTIONS = {
     "gather": "2.2", "gather_elements": "2.3", "gather_nd": "2.4", "scatter_elements": "2.5", "scatter_nd": "2.6",
     "scatter_update": "2.7", "tensor_scatter": "2.8", "gather_tree": "2.9", "gather_quantized": "2.13",
@@ -66,7 +66,7 @@ def sample_types(row: OracleRow) -> tuple[str, ...]:
 
 
 def section(row: OracleRow) -> str:
-    """Where the semantics of an op version stand."""
+    """The sections with the semantics of an op version."""
     return SECTIONS[row.kernel]
 
 

@@ -1,7 +1,7 @@
 """The server of the playground. It listens on this machine only, and answers only the page that it has served.
 
 A request must name the server exactly in its header ``Host``. A call must also come from the page itself: it has the
-page's ``Origin``, and the token that stands in the fragment of the page's address, which browsers do not send to any
+page's ``Origin``, and the token in the fragment of the page's address, which browsers do not send to any
 server. So no other page in the browser can make a call.
 
 >>> server = PlaygroundServer()
