@@ -48,7 +48,7 @@ class CodedColumns {
     GS_LOOP Row none() const { return {nullptr, nullptr, 0}; }
 
     // Adds the numbers of a row to sums. If `weighted`, they are multiplied by `factor`. Numbers and products are
-    // rounded to T. So are sums of halves, if `rounds`.
+    // rounded to T. Sums of halves are also rounded, if `rounds`.
     template <bool weighted, int64_t converts, class V>
     GS_LOOP void add_row(const Row& row, float factor, V* sums) const {
         if (!row.codes) {

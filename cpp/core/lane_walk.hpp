@@ -35,7 +35,7 @@ bool are_uniform(const int64_t* positions, int64_t n, int64_t columns);
 
 // The box as [groups, rows, columns]. Each position before the axis is a group. The columns are the innermost dim: the
 // last dim after the axis, or the axis itself if there is none. Elements of different groups have different positions
-// in data. So do elements of different columns, if there is a dim after the axis.
+// in data. The same holds for elements of different columns, if there is a dim after the axis.
 struct Box {
     explicit Box(const Lanes& lanes) : lanes(lanes), has_after(lanes.after.rank > 0) {
         for (int64_t n : lanes.before) groups *= n;

@@ -155,7 +155,7 @@ typedef struct gatherscatter_operation {
     int32_t kernel;     /* a gatherscatter_kernel */
     /* The name of the operation in messages. Default: NULL, for the name of the kernel. */
     const char* name;
-    /* Negative values count from the end. Not for the ND kernels and gather_reduce. Default: 0. */
+    /* Negative values count from the end. The ND kernels and gather_reduce do not use it. Default: 0. */
     int64_t axis;
     /* For gather, gather_nd and scatter_update only. Default: 0. */
     int64_t batch_dims;
