@@ -35,8 +35,8 @@ std::string advise_off_axis(const CallShapes& shapes, int64_t axis) {
         std::string key = at == data.rank - 1 ? "[..., " : "[";
         for (int d = 0; d < at && at < data.rank - 1; ++d) key += ":, ";
         key += "None]";
-        const std::string place = "indices" + key + (updates && *updates == indices ? " and updates" + key : "");
-        return format_sentence("parts.dropped_axis", {{"axis", at}, {"place", place}});
+        const std::string arguments = "indices" + key + (updates && *updates == indices ? " and updates" + key : "");
+        return format_sentence("parts.dropped_axis", {{"axis", at}, {"arguments", arguments}});
     }
     if (indices.rank > data.rank) return "";
     for (int d = indices.rank; d < data.rank; ++d) padded.push(1);
@@ -101,14 +101,14 @@ std::string word_hint(const IndexHint& hint, const Shape& sizes, IndexType type)
 }
 
 // Returns "indices[1, 0]" for a flat position; "indices" for a scalar.
-std::string name_place(const char* input, const Shape& shape, int64_t position) {
-    Shape place = shape;
+std::string name_element(const char* input, const Shape& shape, int64_t position) {
+    Shape index = shape;
     for (int d = shape.rank - 1; d >= 0; --d) {
-        place.dim[d] = position % shape[d];
+        index.dim[d] = position % shape[d];
         position /= shape[d];
     }
     std::string coordinates;
-    for (int64_t n : place) add_to_list(coordinates, std::to_string(n));
+    for (int64_t n : index) add_to_list(coordinates, std::to_string(n));
     return shape.rank == 0 ? input : std::string(input).append("[").append(coordinates).append("]");
 }
 
@@ -188,7 +188,7 @@ gatherscatter_status* index_fault(const char* op, const char* input, const Shape
                                   std::string_view subject, int64_t low, int64_t high, std::string_view hint) {
     const bool all_equal = bad.least == bad.greatest;
     return make_status(bad.count > 1 ? "indices" : "index", op,
-                       {{"place", name_place(input, indices, bad.positions[0])},
+                       {{"element", name_element(input, indices, bad.positions[0])},
                         {"input", input},
                         {"value", bad.values[0]},
                         {"subject", subject},

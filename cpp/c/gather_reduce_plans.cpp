@@ -25,7 +25,7 @@ gatherscatter_status* check_types(gatherscatter_plan& plan) {
         const auto input = static_cast<BagInput>(i);
         if (!inputs[i].present) continue;
         const bool has_type_of_data = input == BagInput::weights || input == BagInput::init;
-        IndexType& type = input == BagInput::indices ? plan.index_type : plan.place_type;
+        IndexType& type = input == BagInput::indices ? plan.index_type : plan.bag_type;
         if (gatherscatter_status* status = has_type_of_data ? check_same_type(op, bag_input_names[i], inputs[i], data)
                                                             : check_integers(op, bag_input_names[i], inputs[i], type))
             return status;
@@ -34,12 +34,12 @@ gatherscatter_status* check_types(gatherscatter_plan& plan) {
 }
 
 // Returns the error for an offset or a segment id that the rule does not allow. `high` is the largest that it allows.
-gatherscatter_status* place_fault(const gatherscatter_plan& plan, const void* values, int64_t high, Rule rule,
+gatherscatter_status* range_fault(const gatherscatter_plan& plan, const void* values, int64_t high, Rule rule,
                                   std::string_view subject) {
     const char* const op = plan.name.c_str();
-    const auto input = static_cast<size_t>(places_input(plan.bags.call.form));
+    const auto input = static_cast<size_t>(bag_input_of(plan.bags.call.form));
     const Shape& shape = plan.inputs[input].shape;
-    const BadIndices bad = find_bad_indices({values, plan.place_type, shape[0], Shape{high + 1}, 0, 1}, rule);
+    const BadIndices bad = find_bad_indices({values, plan.bag_type, shape[0], Shape{high + 1}, 0, 1}, rule);
     if (bad.count == 0) return make_status("changed_indices", op, {});
     return index_fault(op, bag_input_names[input], shape, bad, subject, rule.negative ? -high - 1 : 0, high, "");
 }
@@ -47,22 +47,22 @@ gatherscatter_status* place_fault(const gatherscatter_plan& plan, const void* va
 gatherscatter_status* fault_status(const gatherscatter_plan& plan, const void* const* inputs, BagFault fault) {
     const char* const op = plan.name.c_str();
     const GatherReduce& call = plan.bags.call;
-    const BagInput at = places_input(call.form);
+    const BagInput at = bag_input_of(call.form);
     // The host may have given no more addresses than tensors.
-    const void* const places = plan.inputs[at].present ? inputs[static_cast<size_t>(at)] : nullptr;
+    const void* const values = plan.inputs[at].present ? inputs[static_cast<size_t>(at)] : nullptr;
     switch (fault) {
         case BagFault::indices:
             return index_fault(op, plan.operation, Shape{call.data_rows}, plan.inputs[BagInput::indices].shape,
                                inputs[static_cast<size_t>(BagInput::indices)], plan.index_type);
         case BagFault::offsets:
-            return place_fault(plan, places, call.members, {Mode::raise, false},
+            return range_fault(plan, values, call.members, {Mode::raise, false},
                                format_sentence("parts.members", {{"size", call.members}}));
         case BagFault::segment_ids:
-            return place_fault(plan, places, call.bags - 1, call.segment_rule(),
+            return range_fault(plan, values, call.bags - 1, call.segment_rule(),
                                format_sentence("parts.segments", {{"size", call.bags}}));
         case BagFault::offsets_order:
         case BagFault::offsets_start:
-        case BagFault::offsets_end: return make_status(find_place_problem(plan.bags, places, plan.place_type), op);
+        case BagFault::offsets_end: return make_status(find_bag_problem(plan.bags, values, plan.bag_type), op);
         default: return make_status("changed_indices", op, {});
     }
 }

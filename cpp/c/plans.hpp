@@ -22,10 +22,10 @@ struct gatherscatter_plan {
     gs::BagTensors inputs;  // in the order of the kernel
     gs::IndexType index_type;
     gs::Shape output;
-    gs::Plan plan;                                    // of PlanKind::kernel
-    gs::BagPlan bags;                                 // of PlanKind::gather_reduce
-    gs::IndexType place_type = gs::IndexType::int64;  // of offsets, indptr or segment ids
-    gs::QuantizedPlan quantized;                      // of PlanKind::gather_quantized
+    gs::Plan plan;                                  // of PlanKind::kernel
+    gs::BagPlan bags;                               // of PlanKind::gather_reduce
+    gs::IndexType bag_type = gs::IndexType::int64;  // of offsets, indptr or segment ids
+    gs::QuantizedPlan quantized;                    // of PlanKind::gather_quantized
 };
 
 namespace gs {

@@ -117,14 +117,14 @@ class LongSumsOf : public LongSums {
         A* const sums = reinterpret_cast<A*>(all.sums);
         const T* const data = reinterpret_cast<const T*>(all.out);
         long_.clear();
-        places_.clear();
+        targets_.clear();
         const int64_t end = all.slots * all.width;
         const bool first_time = at_ == 0;
         if (first_time) {
             const int64_t unknown_sums = count_unknown(sums, end);
             if (unknown_sums == 0) return nullptr;
             long_.reserve(static_cast<size_t>(std::min(max_sums, unknown_sums)));
-            places_.reserve(long_.capacity());
+            targets_.reserve(long_.capacity());
             results_.reserve(static_cast<size_t>(unknown_sums));
         }
         for (; at_ < end && static_cast<int64_t>(long_.size()) < max_sums; ++at_) {
@@ -135,7 +135,7 @@ class LongSumsOf : public LongSums {
             if (combine_.include_self && is_nan(data[at_])) continue;      // NaN plus any number is NaN
             sums[at_].mark() = unknown(static_cast<int64_t>(long_.size()));
             long_.emplace_back();
-            places_.push_back(at_);
+            targets_.push_back(at_);
             if (combine_.include_self)
                 long_.back().add(accumulate_as<A>(data[at_]).element());
             else
@@ -153,11 +153,11 @@ class LongSumsOf : public LongSums {
         A* const sums = reinterpret_cast<A*>(all.sums);
         for (size_t i = 0; i < long_.size(); ++i) {
             if (i % rounded_at_once == 0 && should_stop_now()) return;
-            const int64_t place = places_[i], slot = place / all.width;
+            const int64_t target = targets_[i], slot = target / all.width;
             const bool mean = combine_.reduction == Reduction::mean;
             const int64_t n = mean ? all.visits[slot] + combine_.include_self : 1;
-            results_.push_back({place, long_[i].template over<T>(n)});
-            sums[place].mark() = unknown();
+            results_.push_back({target, long_[i].template over<T>(n)});
+            sums[target].mark() = unknown();
         }
     }
 
@@ -185,7 +185,7 @@ class LongSumsOf : public LongSums {
     Combine combine_;
     int64_t at_ = 0;
     std::vector<typename A::Long> long_;
-    std::vector<int64_t> places_;
+    std::vector<int64_t> targets_;
     std::vector<std::pair<int64_t, T>> results_;
 };
 

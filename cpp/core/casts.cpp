@@ -178,8 +178,8 @@ GS_LOOP void copy_far_elements(const std::byte* from, int64_t stride, std::byte*
         for (int64_t k = 0; k < at_a_time; ++k) {
             T value;
             std::memcpy(&value, from + (i + k) * stride, sizeof value);
-            const int64_t place = std::endian::native == std::endian::little ? k : at_a_time - 1 - k;
-            word |= uint64_t{value} << (8 * size * place);
+            const int64_t byte_number = std::endian::native == std::endian::little ? k : at_a_time - 1 - k;
+            word |= uint64_t{value} << (8 * size * byte_number);
         }
 #ifdef __GNUC__
         __asm__("" : "+r"(word));

@@ -199,9 +199,9 @@ int64_t combine_by_index(const std::byte* indices, int64_t n, uint64_t rows, std
         for (int64_t j = 0; j < count; ++j) update[j] = accumulate_as<A>(updates[i + j]);
         GS_UNROLL_ALL
         for (int64_t j = 0; j < count; ++j) {
-            A& place = out[row[j]];
+            A& target = out[row[j]];
             const bool replaces = counted && visits[row[j]]++ == 0 && !include_self;
-            place = replaces ? update[j] : op(place, update[j]);
+            target = replaces ? update[j] : op(target, update[j]);
         }
         return true;
     };

@@ -30,7 +30,7 @@ bool resolve(const void* indices, IndexType type, int64_t count, int64_t size, R
 }
 
 Index ids_of(const GatherReduce& call, const GatherReduceInputs& inputs) {
-    return index_of(inputs.places, inputs.place_type, call.bags, call.segment_rule());
+    return index_of(inputs.bag_values, inputs.bag_type, call.bags, call.segment_rule());
 }
 
 // Calls f(begin, end) for pieces of [0, n) on several threads. False: a call of f has returned false, or the call has
@@ -165,8 +165,8 @@ IdOrder find_starts(const Index& ids, int64_t members, int64_t bags, int64_t* st
 
 int64_t count_bags(const GatherReduceInputs& inputs, int64_t members) {
     std::atomic<uint64_t> greatest = 0;  // plus 1
-    visit_index_type(inputs.place_type, [&]<class I>(I) {
-        const I* const ids = static_cast<const I*>(inputs.places);
+    visit_index_type(inputs.bag_type, [&]<class I>(I) {
+        const I* const ids = static_cast<const I*>(inputs.bag_values);
         for_pieces(members, {members, 8}, [&](int64_t begin, int64_t end) {
             I most = ids[begin];
             for (int64_t i = begin; i < end; ++i) most = std::max(most, ids[i]);
@@ -221,7 +221,7 @@ BagFault find_segments(GatherReduce& call, const GatherReduceInputs& inputs, Fou
         const int64_t members = call.members, likely = saturating_add(saturating_multiply(members, 4), block);
         int64_t last = -1;
         if (members > 0 &&
-            index_of(inputs.places, inputs.place_type, likely, {Mode::raise, false}).resolve(members - 1, 1, &last)) {
+            index_of(inputs.bag_values, inputs.bag_type, likely, {Mode::raise, false}).resolve(members - 1, 1, &last)) {
             call.bags = last + 1;
             if (find_starts(ids_of(call, inputs), members, call.bags, allocate(found.starts_memory, call.bags + 1)) ==
                 IdOrder::sorted)
@@ -243,7 +243,7 @@ BagFault find_segments(GatherReduce& call, const GatherReduceInputs& inputs, Fou
 
 BagFault find_offsets(const GatherReduce& call, const GatherReduceInputs& inputs, FoundBags& found) {
     int64_t* const starts = allocate(found.starts_memory, call.bags + 1);
-    const Index index = index_of(inputs.places, inputs.place_type, call.members + 1, {Mode::raise, false});
+    const Index index = index_of(inputs.bag_values, inputs.bag_type, call.members + 1, {Mode::raise, false});
     if (const BagFault fault = resolve_ascending(index, call.bags, starts); fault != BagFault::none) return fault;
     starts[call.bags] = call.members;
     return starts[0] == 0 || call.embedding_rules ? BagFault::none : BagFault::offsets_start;
@@ -251,7 +251,7 @@ BagFault find_offsets(const GatherReduce& call, const GatherReduceInputs& inputs
 
 BagFault find_indptr(const GatherReduce& call, const GatherReduceInputs& inputs, FoundBags& found) {
     int64_t* const starts = allocate(found.starts_memory, call.bags + 1);
-    const Index index = index_of(inputs.places, inputs.place_type, call.members + 1, {Mode::raise, false});
+    const Index index = index_of(inputs.bag_values, inputs.bag_type, call.members + 1, {Mode::raise, false});
     if (const BagFault fault = resolve_ascending(index, call.bags + 1, starts); fault != BagFault::none) return fault;
     if (starts[0] != 0) return BagFault::offsets_start;
     return starts[call.bags] == call.members ? BagFault::none : BagFault::offsets_end;

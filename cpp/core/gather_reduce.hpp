@@ -40,8 +40,8 @@ struct GatherReduceInputs {
     const std::byte* data;  // not used with a decoder
     const void* indices;    // null: member m is row m of data
     IndexType index_type;
-    const void* places;  // offsets, indptr or segment ids
-    IndexType place_type;
+    const void* bag_values;  // offsets, indptr or segment ids
+    IndexType bag_type;
     const std::byte* weights;              // one element per member, or null
     const std::byte* empty = nullptr;      // the result for a bag without members: one element; null: zeros
     const std::byte* empty_row = nullptr;  // the same as a row, instead of `empty`

@@ -50,10 +50,10 @@ auto visit_width(const Buckets& buckets, F&& f) {
     return buckets.narrow ? f(uint32_t{}) : f(uint64_t{});
 }
 
-// Copies weights of 1, 2, 4, 8 or 16 bytes: to[to_place] = from[from_place].
-void copy_weight(std::byte* to, int64_t to_place, const std::byte* from, int64_t from_place, int64_t size) {
-    std::byte* const target = to + to_place * size;
-    const std::byte* const source = from + from_place * size;
+// Copies weights of 1, 2, 4, 8 or 16 bytes: to[to_position] = from[from_position].
+void copy_weight(std::byte* to, int64_t to_position, const std::byte* from, int64_t from_position, int64_t size) {
+    std::byte* const target = to + to_position * size;
+    const std::byte* const source = from + from_position * size;
     switch (size) {
         case 4: std::memcpy(target, source, 4); break;
         case 8: std::memcpy(target, source, 8); break;
@@ -85,18 +85,18 @@ class Sorter {
             for (int p = 0; p < buckets_.parts; ++p) next += std::exchange(counts_of(p)[b], next);
             ends.push_back(next);
         }
-        if (!each_block([this](int64_t first, int64_t n, const int64_t* row, int64_t* places) {
-                return move_to_buckets(first, n, row, places);
+        if (!each_block([this](int64_t first, int64_t n, const int64_t* row, int64_t* positions) {
+                return move_to_buckets(first, n, row, positions);
             }))
             return false;
         starts[sort_.rows] = sort_.count;
         std::atomic<bool> good = true;
         std::atomic<int64_t> bucket = 0;
         run_tasks(buckets_.workers, buckets_.workers, [&](int worker) {
-            Number* const places = reinterpret_cast<Number*>(rows_.get()) + worker * buckets_.size();
+            Number* const positions = reinterpret_cast<Number*>(rows_.get()) + worker * buckets_.size();
             for (int64_t b; good && (b = bucket++) < buckets_.count;)
-                if (!sort_bucket(b, b == 0 ? 0 : ends[static_cast<size_t>(b - 1)], ends[static_cast<size_t>(b)], places,
-                                 starts, values, weights))
+                if (!sort_bucket(b, b == 0 ? 0 : ends[static_cast<size_t>(b - 1)], ends[static_cast<size_t>(b)],
+                                 positions, starts, values, weights))
                     good = false;
         });
         return good;
@@ -122,32 +122,33 @@ class Sorter {
         return good;
     }
 
-    bool move_to_buckets(int64_t first, int64_t n, const int64_t* row, int64_t* places) const {
-        int64_t value[block], place[block];
+    bool move_to_buckets(int64_t first, int64_t n, const int64_t* row, int64_t* positions) const {
+        int64_t value[block], position[block];
         if (!sort_.read_values(first, n, value)) return false;
         const int shift = buckets_.shift;
-        for (int64_t j = 0; j < n; ++j) place[j] = places[row[j] >> shift]++;
+        for (int64_t j = 0; j < n; ++j) position[j] = positions[row[j] >> shift]++;
         // Another thread may have changed the rows since they were counted.
-        if (std::any_of(place, place + n, [count = sort_.count](int64_t at) { return at >= count; })) return false;
+        if (std::any_of(position, position + n, [count = sort_.count](int64_t at) { return at >= count; }))
+            return false;
         // Fetch a bucket's next line while other buckets are written. Processors prefetch only a few streams.
         constexpr int64_t line = line_size / int64_t{sizeof(Entry<Number>)};
         Entry<Number>* const to = entries();
         const auto mask = static_cast<Number>(buckets_.size() - 1);
         for (int64_t j = 0; j < n; ++j) {
-            Entry<Number>* const at = to + place[j];
-            if (place[j] % line == 0) prefetch(at + line);
+            Entry<Number>* const at = to + position[j];
+            if (position[j] % line == 0) prefetch(at + line);
             *at = {static_cast<Number>(static_cast<Number>(row[j]) & mask), static_cast<Number>(value[j])};
         }
-        if (sort_.weights) move_weights(sort_.weights + first * sort_.weight_size, n, place);
+        if (sort_.weights) move_weights(sort_.weights + first * sort_.weight_size, n, position);
         return true;
     }
 
-    void move_weights(const std::byte* from, int64_t n, const int64_t* place) const {
-        for (int64_t j = 0; j < n; ++j) copy_weight(weights_.get(), place[j], from, j, sort_.weight_size);
+    void move_weights(const std::byte* from, int64_t n, const int64_t* position) const {
+        for (int64_t j = 0; j < n; ++j) copy_weight(weights_.get(), position[j], from, j, sort_.weight_size);
     }
 
     // If another thread has changed the rows, entries can hold any numbers.
-    bool sort_bucket(int64_t bucket, int64_t begin, int64_t end, Number* places, int64_t* starts, int64_t* values,
+    bool sort_bucket(int64_t bucket, int64_t begin, int64_t end, Number* positions, int64_t* starts, int64_t* values,
                      std::byte* weights) const {
         const Entry<Number>* const entry = entries();
         const auto mask = static_cast<Number>(buckets_.size() - 1);
@@ -158,9 +159,9 @@ class Sorter {
                 for (int64_t i = first; i < last; ++i) f(i, entry[i].row & mask);
             });
         };
-        std::fill(places, places + buckets_.size(), Number{0});
+        std::fill(positions, positions + buckets_.size(), Number{0});
         if (!in_bucket([=](int64_t i, Number row) {
-                ++places[row];
+                ++positions[row];
                 if (i % (line_size / 8) == 0) prefetch(values + i);
             }))
             return false;
@@ -168,16 +169,16 @@ class Sorter {
         if (!in_pieces(0, rows, bytes_per_step, [&](int64_t from, int64_t to) {
                 for (int64_t r = from; r < to; ++r) {
                     starts[first_row + r] = begin + static_cast<int64_t>(next);
-                    next += std::exchange(places[r], next);
+                    next += std::exchange(positions[r], next);
                 }
             }))
             return false;
         const bool weighted = sort_.weights != nullptr;
         return in_bucket([=, this](int64_t i, Number row) {
-            const int64_t place = begin + static_cast<int64_t>(places[row]++);
-            if (place >= end) return;
-            values[place] = static_cast<int64_t>(entry[i].value);
-            if (weighted) copy_weight(weights, place, weights_.get(), i, sort_.weight_size);
+            const int64_t position = begin + static_cast<int64_t>(positions[row]++);
+            if (position >= end) return;
+            values[position] = static_cast<int64_t>(entry[i].value);
+            if (weighted) copy_weight(weights, position, weights_.get(), i, sort_.weight_size);
         });
     }
 

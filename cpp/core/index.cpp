@@ -14,7 +14,7 @@ namespace {
 // the type of the index could overflow. W tells whether indices have a sign. The code has no branches, so that
 // compilers can vectorize it.
 template <Mode mode, class W>
-GS_LOOP uint64_t place(W value, uint64_t size, uint64_t if_negative, uint64_t& position) {
+GS_LOOP uint64_t resolve_value(W value, uint64_t size, uint64_t if_negative, uint64_t& position) {
     if constexpr (mode == Mode::wrap) {
         // An index that is at most one size out of range needs no division. Others count as bad here.
         position = static_cast<uint64_t>(value);
@@ -44,7 +44,7 @@ GS_LOOP I load(const std::byte* tuples, int64_t i) {
     return value;
 }
 
-// The same as `place` for any index in mode "wrap".
+// The same as `resolve_value` for any index in mode "wrap".
 template <class I>
 uint64_t wrap(I value, uint64_t size) {
     if constexpr (std::is_unsigned_v<I>) return value % size;
@@ -76,7 +76,8 @@ GS_LOOP bool resolve_wide(const int64_t* __restrict tuples, int64_t n, const Col
         uint64_t row = 0, bad = 0;  // unsigned: the row of a bad tuple is never used, but must not overflow
         for (int j = 0; j < k; ++j) {
             uint64_t position = 0;
-            bad |= place<mode>(static_cast<W>(tuples[t * k + j]), columns.size[j], columns.if_negative[j], position);
+            bad |= resolve_value<mode>(static_cast<W>(tuples[t * k + j]), columns.size[j], columns.if_negative[j],
+                                       position);
             row += fixed_k == 1 ? position : position * columns.weight[j];
         }
         if constexpr (mode == Mode::skip)

@@ -21,7 +21,7 @@ struct Run {
 };
 
 // Returns the position in data for one position along the axis; -1 stays -1.
-inline int64_t place(int64_t position, int64_t base, int64_t stride) {
+inline int64_t position_in_data(int64_t position, int64_t base, int64_t stride) {
     return position < 0 ? -1 : base + position * stride;
 }
 // Turns positions along the axis into positions in data, relative to base. Afterwards, stride is 1 and step is 0.
@@ -106,26 +106,27 @@ struct Part {
 // Visits short rows, many at a time.
 template <class Move>
 bool walk_short_rows(const Box& box, const Index& index, const Part& part, const Move& move) {
-    int64_t places[max_rows];
-    RowNumbers resolved{places, 0, 0};
+    int64_t positions[max_rows];
+    RowNumbers resolved{positions, 0, 0};
     RowCounter row(box, part.first_row);
     const int64_t columns = part.end - part.begin, at_once = columns == box.columns ? max_rows / columns : 1;
     for (int64_t r = part.first_row; r < part.last_row; r += at_once) {
         const int64_t n = std::min(at_once, part.last_row - r), first = r * box.columns + part.begin;
         if (!index.resolve(first, n * columns, resolved)) return false;
-        const bool rows = move.accepts_rows && box.step == 1 && are_uniform(places, n, columns);
+        const bool rows = move.accepts_rows && box.step == 1 && are_uniform(positions, n, columns);
         for (int64_t i = 0; i < n; ++i, row.advance()) {
             const int64_t base = row.base() + part.begin * box.step;
             if (rows)
-                places[i] = place(places[i * columns], base, box.lanes.stride);
+                positions[i] = position_in_data(positions[i * columns], base, box.lanes.stride);
             else if (columns < 16)  // a call would take longer
                 for (int64_t j = 0; j < columns; ++j)
-                    places[i * columns + j] = place(places[i * columns + j], base + j * box.step, box.lanes.stride);
+                    positions[i * columns + j] =
+                        position_in_data(positions[i * columns + j], base + j * box.step, box.lanes.stride);
             else
-                flatten(places + i * columns, columns, base, box.lanes.stride, box.step);
+                flatten(positions + i * columns, columns, base, box.lanes.stride, box.step);
         }
         if (rows)
-            move.rows(first, {places, n, n, resolved.skips}, columns);
+            move.rows(first, {positions, n, n, resolved.skips}, columns);
         else
             move.elements({first, resolved, 0, 1, 0});
     }
@@ -142,7 +143,7 @@ bool walk_tile(const Box& box, const Index& index, const Part& part, const Route
             const int64_t element = r * box.columns + column, base = counter.base() + column * box.step;
             if (!index.next_block(element, r * box.columns + part.end, route.prefetch_distance(), rows)) return false;
             if (move.accepts_rows && box.step == 1 && are_uniform(positions, 1, rows.n)) {
-                positions[0] = place(positions[0], base, box.lanes.stride);
+                positions[0] = position_in_data(positions[0], base, box.lanes.stride);
                 move.rows(element, {positions, 1, 1, rows.skips}, rows.n);
             } else {
                 move.elements({element, rows, base, box.lanes.stride, box.step});

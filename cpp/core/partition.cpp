@@ -77,9 +77,9 @@ class Partition::Sorted {
         for (int64_t i = 0; i < n; ++i) {
             if (rows[i] < 0) continue;  // dropped: no owner
             const uint64_t o = owner(rows[i]);
-            const int64_t place = counts[o]++;
-            to_rows[o][place] = rows[i];
-            std::memcpy(to_elements[o] + place * size, elements + i * size, size);
+            const int64_t position = counts[o]++;
+            to_rows[o][position] = rows[i];
+            std::memcpy(to_elements[o] + position * size, elements + i * size, size);
         }
     }
 

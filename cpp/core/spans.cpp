@@ -68,9 +68,9 @@ bool name_one_row(const Index& index, int64_t n) {
 }
 
 bool are_distinct(const Index& index, int64_t n, int64_t rows) {
-    constexpr int64_t places = 128, tuples = 4, most = places * tuples;
+    constexpr int64_t samples = 128, tuples = 4, most = samples * tuples;
     int64_t row[most], sampled = 0;
-    const int64_t step = std::max(n / places, tuples);
+    const int64_t step = std::max(n / samples, tuples);
     for (int64_t first = 0; first < n && sampled < most; first += step) {
         // Samples at even distances could miss the period of repeated rows.
         const int64_t shift = first / step * 7919 % (step - tuples + 1), m = std::min(tuples, n - first - shift);

@@ -106,10 +106,10 @@ class LongSum {
         only_minus_zeros_ &= bits == uint64_t{1} << 63;
         if (value == 0) return;
         const uint64_t mantissa = (bits & ((uint64_t{1} << 52) - 1)) | uint64_t{field != 0} << 52;
-        const int place = std::max(field, 1) - 1075 - lowest;
-        const uint64_t low = (mantissa & last32) << (place & 31), high = (mantissa >> 32) << (place & 31);
+        const int digit = std::max(field, 1) - 1075 - lowest;
+        const uint64_t low = (mantissa & last32) << (digit & 31), high = (mantissa >> 32) << (digit & 31);
         const int64_t sign = negative ? -1 : 1;
-        int64_t* const chunk = &chunk_[static_cast<size_t>(place >> 5)];
+        int64_t* const chunk = &chunk_[static_cast<size_t>(digit >> 5)];
         chunk[0] += sign * static_cast<int64_t>(low & last32);
         chunk[1] += sign * static_cast<int64_t>((low >> 32) + (high & last32));
         chunk[2] += sign * static_cast<int64_t>(high >> 32);
@@ -179,7 +179,7 @@ class LongSum {
         return rest != 0;
     }
 
-    bool bit(int place) const { return chunk_[static_cast<size_t>(place >> 5)] >> (place & 31) & 1; }
+    bool bit(int digit) const { return chunk_[static_cast<size_t>(digit >> 5)] >> (digit & 31) & 1; }
 
     // `more`: the exact value is larger than the bits.
     template <class T>
@@ -188,8 +188,8 @@ class LongSum {
         while (top >= 0 && !bit(top)) --top;
         const int last = std::max(top - Format<T>::precision + 1, Format<T>::lowest - lowest);
         uint64_t kept = 0;
-        for (int place = top; place >= last; --place) kept = kept << 1 | bit(place);
-        for (int place = 0; !more && place + 1 < last; ++place) more = bit(place);
+        for (int digit = top; digit >= last; --digit) kept = kept << 1 | bit(digit);
+        for (int digit = 0; !more && digit + 1 < last; ++digit) more = bit(digit);
         kept += bit(last - 1) && (more || kept & 1);
         return std::ldexp(static_cast<double>(kept), last + lowest);
     }

@@ -75,7 +75,7 @@ Problem find_bag_dims(const BagTensors& inputs, const Shape& members, std::optio
 
 }  // namespace
 
-BagInput places_input(BagForm form) {
+BagInput bag_input_of(BagForm form) {
     return form == BagForm::offsets ? offsets : form == BagForm::indptr ? indptr : segment_ids;
 }
 
@@ -137,30 +137,30 @@ GatherReduceInputs inputs_of(const BagTensors& inputs, const BagPlan& plan, cons
     const auto address = [&](BagInput input) {
         return inputs[input].present ? memory[static_cast<size_t>(input)] : nullptr;
     };
-    const BagInput places = places_input(plan.call.form);
+    const BagInput input = bag_input_of(plan.call.form);
     GatherReduceInputs found{};
     found.data = static_cast<const std::byte*>(memory[0]);
     found.weights = static_cast<const std::byte*>(address(weights));
-    found.places = address(places);
-    index_type_of(inputs[places].dtype, found.place_type);
+    found.bag_values = address(input);
+    index_type_of(inputs[input].dtype, found.bag_type);
     if (!inputs[indices].present) return found;
     found.indices = address(indices) ? address(indices) : &nothing;
     index_type_of(inputs[indices].dtype, found.index_type);
     return found;
 }
 
-Problem find_place_problem(const BagPlan& plan, const void* places, IndexType type) {
+Problem find_bag_problem(const BagPlan& plan, const void* given, IndexType type) {
     const BagForm form = plan.call.form;
     const bool are_ids = form == BagForm::segment_ids;
     const int64_t count = are_ids ? plan.call.members : plan.call.bags + (form == BagForm::indptr ? 1 : 0);
-    const std::string input = bag_input_names[static_cast<size_t>(places_input(form))];
+    const std::string input = bag_input_names[static_cast<size_t>(bag_input_of(form))];
     return visit_index_type(type, [&]<class I>(I) -> Problem {
-        const I* const values = static_cast<const I*>(places);
+        const I* const values = static_cast<const I*>(given);
         const auto value = [=](int64_t i) { return static_cast<int64_t>(values[i]); };
         for (int64_t i = 1; i < count; ++i)
             if (values[i] < values[i - 1])
                 return {are_ids ? "segments_order" : "offsets_order",
-                        {{"input", input}, {"place", i}, {"value", value(i)}, {"before", value(i - 1)}}};
+                        {{"input", input}, {"position", i}, {"value", value(i)}, {"before", value(i - 1)}}};
         if (!are_ids && count > 0 && values[0] != I{0} && !plan.call.embedding_rules)
             return {"offsets_start", {{"input", input}, {"value", value(0)}, {"count", value(0)}}};
         if (form == BagForm::indptr && value(count - 1) != plan.call.members)

@@ -36,7 +36,7 @@ struct BagPlan {
 
 // Returns the input that defines the bags in this form: offsets, indptr or segment ids. Bags in the last dimension of
 // indices have none.
-BagInput places_input(BagForm);
+BagInput bag_input_of(BagForm);
 
 // Checks the shapes of a call and makes its plan. Types have already been checked. If only the values of segment ids
 // tell the number of bags, it is `unknown_bags`, and `set_bags` completes the plan.
@@ -53,6 +53,6 @@ GatherReduceInputs inputs_of(const BagTensors&, const BagPlan&, const void* cons
 
 // Returns the error for offsets or ids that do not ascend, or do not begin or end as they must. Another thread may have
 // changed them in the meantime.
-[[nodiscard]] Problem find_place_problem(const BagPlan&, const void* places, IndexType);
+[[nodiscard]] Problem find_bag_problem(const BagPlan&, const void* values, IndexType);
 
 }  // namespace gs

@@ -19,7 +19,7 @@ bool StridedTensor::overlaps(const StridedTensor& contiguous) const {
 
 bool StridedTensor::is_same(const StridedTensor& other) const {
     return memory == other.memory && shape == other.shape && is_contiguous == other.is_contiguous &&
-           (is_contiguous || strides == other.strides);
+           (is_contiguous || std::equal(strides, strides + shape.rank, other.strides));
 }
 
 namespace {
@@ -42,19 +42,18 @@ bool writes_directly(const Operation& operation, const MoveTensors& tensors, boo
 bool takes_line(int along, const StridedTensor& data, StridedTensor& indices, Plan& plan) {
     if (plan.form != Form::lanes || count_elements(indices.shape) == 0) return false;
     for (int d = 0; d < indices.shape.rank; ++d) {
-        const bool repeats = indices.shape[d] == 1 || (!indices.is_contiguous && indices.strides[d] == 0);
+        const bool repeats = indices.shape[d] == 1 || indices.strides[d] == 0;
         if (d != along && !(repeats && indices.shape[d] == data.shape[d])) return false;
     }
     Plan line_plan;
     if (plan_axis(data.shape, Shape(&plan.slots.dim[along], 1), along, 0, line_plan) != Fault::none) return false;
     constexpr int64_t short_line = 16;
     if (line_plan.rows.width == 1 && line_plan.rows.count < short_line && line_plan.rows.outer > 1) return false;
-    const int64_t length = indices.shape[along],
-                  stride = indices.is_contiguous ? indices.item_size : indices.strides[along];
+    const int64_t length = indices.shape[along];
     indices.shape = Shape(&length, 1);
-    indices.strides = Shape(&stride, 1);
+    indices.strides += along;
     indices.size = length * indices.item_size;
-    indices.is_contiguous = indices.is_aligned && (length == 1 || stride == indices.item_size);
+    indices.is_contiguous = indices.is_aligned && (length == 1 || *indices.strides == indices.item_size);
     plan = line_plan;
     return true;
 }
@@ -88,10 +87,11 @@ bool plan_strides(int along, const StridedTensor& data, const Shape& indices, Ke
     Plan& plan = call.plan;
     if (!data.is_aligned || data.item_size == 0) return false;
     if (plan.form == Form::rows)
-        return lay_out(plan.rows, data.shape, data.strides, data.item_size, call.layout) &&
+        return lay_out(plan.rows, data.shape, Shape(data.strides, data.shape.rank), data.item_size, call.layout) &&
                !scattered(plan.rows, call.layout);
     Shape strides;
-    for (int64_t stride : data.strides) {
+    for (int d = 0; d < data.shape.rank; ++d) {
+        const int64_t stride = data.strides[d];
         if (stride < 0 || stride % data.item_size != 0) return false;
         strides.push(stride / data.item_size);
     }

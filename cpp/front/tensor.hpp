@@ -23,7 +23,7 @@ struct StridedTensor : Tensor {
     int64_t size = 0;           // in bytes
     bool is_contiguous = true;  // and aligned
     bool is_aligned = true;
-    Shape strides;  // in bytes, if it is not contiguous
+    const int64_t* strides = nullptr;  // in bytes; the memory of the caller
 
     // Whether an element of this tensor may be in the memory of another, which is contiguous.
     bool overlaps(const StridedTensor& contiguous) const;

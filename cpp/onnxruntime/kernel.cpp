@@ -263,11 +263,11 @@ struct Kernel::Call {
         if (adds) sums = concatenate(operands, data, new_strings);
         OrtValue* const output = make_output(plan.get());
         for (size_t i = 0; i < last_update.size(); ++i) {
-            const auto place = static_cast<int64_t>(i);
+            const auto element = static_cast<int64_t>(i);
             if (last_update[i] == 0)
-                write_string(host, output, place, data[place]);
+                write_string(host, output, element, data[element]);
             else
-                write_string(host, output, place, adds ? sums.at(place) : new_strings[last_update[i] - 1]);
+                write_string(host, output, element, adds ? sums.at(element) : new_strings[last_update[i] - 1]);
         }
     }
 
@@ -286,9 +286,9 @@ struct Kernel::Call {
         std::unordered_map<int64_t, std::string> sums;
         for (size_t i = 0; i < targets.size(); ++i) {
             if (targets[i] == 0) continue;
-            const int64_t place = targets[i] - 1;
-            const auto [at, is_new] = sums.try_emplace(place);
-            if (is_new && operation.include_self) at->second = data[place];
+            const int64_t element = targets[i] - 1;
+            const auto [at, is_new] = sums.try_emplace(element);
+            if (is_new && operation.include_self) at->second = data[element];
             at->second += updates[static_cast<int64_t>(i)];
         }
         return sums;
@@ -354,12 +354,12 @@ struct Kernel::Call {
 
     void check_starts(int64_t length, int64_t size) const {
         const Tensor& starts = inputs[2];
-        const int64_t places = size - length + 1;
+        const int64_t positions = size - length + 1;
         const BadIndices bad = find_bad_indices(
-            {starts.memory, index_type_of(starts), starts.count(), Shape{places}, 0, 1}, Rule{Mode::raise, false});
+            {starts.memory, index_type_of(starts), starts.count(), Shape{positions}, 0, 1}, Rule{Mode::raise, false});
         if (bad.count > 0)
             require(index_fault(name(), "write_indices", starts.shape, bad,
-                                format_sentence("parts.window", {{"length", length}, {"size", size}}), 0, places - 1,
+                                format_sentence("parts.window", {{"length", length}, {"size", size}}), 0, positions - 1,
                                 ""));
     }
 };

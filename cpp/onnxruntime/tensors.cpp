@@ -57,9 +57,9 @@ Strings::Strings(const Host& host, const Tensor& tensor) {
 }
 
 void write_string(const Host& host, OrtValue* output, int64_t i, std::string_view text) {
-    char* place = nullptr;
-    host.check(host->GetResizedStringTensorElementBuffer(output, static_cast<size_t>(i), text.size(), &place));
-    if (!text.empty()) std::memcpy(place, text.data(), text.size());
+    char* text_memory = nullptr;
+    host.check(host->GetResizedStringTensorElementBuffer(output, static_cast<size_t>(i), text.size(), &text_memory));
+    if (!text.empty()) std::memcpy(text_memory, text.data(), text.size());
 }
 
 Bytes unpack(const Tensor& tensor) {

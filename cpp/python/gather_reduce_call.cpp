@@ -236,18 +236,18 @@ Outcome raise_values(const PreparedBags& prepared, BagFault fault) {
     if (fault == BagFault::too_large && prepared.arrays[static_cast<size_t>(data)]) return raise_memory(prepared);
     if (fault == BagFault::too_large)
         return raise_problem(call.op, {"too_large", {{"shapes", std::to_string(bags.bags) + " segments"}}}, nullptr);
-    const BagInput places = places_input(bags.form);
+    const BagInput input = bag_input_of(bags.form);
     if (fault == BagFault::offsets || fault == BagFault::segment_ids) {
         const bool ids = fault == BagFault::segment_ids;
-        raise_fault("place_fault",
-                    Py_BuildValue("(OsOLsN)", call.op, bag_input_names[static_cast<size_t>(places)],
-                                  prepared.arrays[static_cast<size_t>(places)].get(),
+        raise_fault("range_fault",
+                    Py_BuildValue("(OsOLsN)", call.op, bag_input_names[static_cast<size_t>(input)],
+                                  prepared.arrays[static_cast<size_t>(input)].get(),
                                   static_cast<long long>(ids ? bags.bags : bags.members + 1),
                                   ids ? "segments" : "members", PyBool_FromLong(ids && bags.segment_rule().negative)));
         return Outcome::failed;
     }
     if (fault == BagFault::changed) return raise_problem(call.op, {"changed_indices"}, nullptr);
-    return raise_problem(call.op, find_place_problem(prepared.plan, prepared.inputs.places, prepared.inputs.place_type),
+    return raise_problem(call.op, find_bag_problem(prepared.plan, prepared.inputs.bag_values, prepared.inputs.bag_type),
                          nullptr);
 }
 
@@ -334,12 +334,12 @@ Outcome describe_call(const BagCall& call, PyObject*& result) {
         if (const Outcome ready = prepare(prepared); ready != Outcome::done) return ready;
         GatherReduce& bags = prepared.plan.call;
         const bool were_unknown = bags.bags == unknown_bags;
-        GatherReduceInputs places = prepared.inputs;  // the values of indices are not checked
-        places.indices = nullptr;
-        places.weights = nullptr;
+        GatherReduceInputs bag_inputs = prepared.inputs;  // the values of indices are not checked
+        bag_inputs.indices = nullptr;
+        bag_inputs.weights = nullptr;
         FoundBags found;
         const bool is_empty = bags.width == 0;
-        const BagFault fault = is_empty ? check_inputs(bags, places) : find_bags(bags, places, found);
+        const BagFault fault = is_empty ? check_inputs(bags, bag_inputs) : find_bags(bags, bag_inputs, found);
         if (fault != BagFault::none) return raise_values(prepared, fault);
         if (const Outcome planned = complete_plan(prepared, were_unknown); planned != Outcome::done) return planned;
         const GatherReduceInputs& inputs = prepared.inputs;
@@ -398,14 +398,14 @@ PyObject* find_bags_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     call.embedding_rules = arguments[7] == Py_True;
     if (!read_num_segments(call.op, arguments[6], call.num_segments)) return nullptr;
     PreparedBags prepared(call);
-    constexpr BagInput places[] = {offsets, segment_ids, indptr};
+    constexpr BagInput bag_inputs[] = {offsets, segment_ids, indptr};
     const void* memory[bag_input_count] = {};
     for (int i = 0; i < 3; ++i) {
         PyObject* const object = arguments[3 + i];
         IndexType type;
         if (object == Py_None) continue;
         if (!is_plain(object) || !index_type(array(object), type)) return refuse("find_bags() takes plain integers");
-        const auto input = static_cast<size_t>(places[i]);
+        const auto input = static_cast<size_t>(bag_inputs[i]);
         prepared.arrays[input] = contiguous(object);
         if (!prepared.arrays[input]) return nullptr;
         prepared.tensors[input] = tensor_of(prepared.arrays[input].array());

@@ -203,7 +203,7 @@ Ref new_array(PyArray_Descr* descr, const Shape& shape) {
     const Ref before(size >= min_pooled_bytes ? PyDataMem_SetHandler(pool_handler) : nullptr);
     if (size >= min_pooled_bytes && !before) return Ref();
     Py_INCREF(descr);
-    Ref made(PyArray_NewFromDescr(&PyArray_Type, descr, shape.rank, shape.dim, nullptr, nullptr, 0, nullptr));
+    Ref made(PyArray_NewFromDescr(&PyArray_Type, descr, shape.rank, as_intp(shape.dim), nullptr, nullptr, 0, nullptr));
     if (before) Py_XDECREF(PyDataMem_SetHandler(before.get()));
     return made;
 }

@@ -45,6 +45,11 @@ inline Ref borrow(PyObject* object) { return Ref(Py_NewRef(object)); }
 inline PyArrayObject* array(PyObject* object) { return reinterpret_cast<PyArrayObject*>(object); }
 inline std::byte* bytes(PyArrayObject* array) { return reinterpret_cast<std::byte*>(PyArray_BYTES(array)); }
 
+// NumPy's sizes and strides have a separate type on some systems, with the same 64 bits.
+static_assert(sizeof(npy_intp) == sizeof(int64_t));
+inline const int64_t* as_int64(const npy_intp* sizes) { return reinterpret_cast<const int64_t*>(sizes); }
+inline const npy_intp* as_intp(const int64_t* sizes) { return reinterpret_cast<const npy_intp*>(sizes); }
+
 // The bytes of all elements. In contrast to PyArray_NBYTES, it is not a call to NumPy.
 inline int64_t size_in_bytes(PyArrayObject* array) {
     int64_t size = PyArray_ITEMSIZE(array);

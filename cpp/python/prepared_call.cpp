@@ -48,12 +48,12 @@ void describe(PyObject* object, StridedTensor& tensor) {
     tensor.present = true;
     tensor.dtype = element_type(PyArray_DESCR(given));
     tensor.item_size = PyArray_ITEMSIZE(given);
-    tensor.shape.append(PyArray_DIMS(given), PyArray_NDIM(given));
+    tensor.shape.append(as_int64(PyArray_DIMS(given)), PyArray_NDIM(given));
     tensor.size = size_in_bytes(given);
     tensor.memory = bytes(given);
     tensor.is_aligned = PyArray_ISALIGNED(given);
     tensor.is_contiguous = is_contiguous(object);
-    if (!tensor.is_contiguous) tensor.strides = strides_of(given);
+    tensor.strides = as_int64(PyArray_STRIDES(given));
 }
 
 // Returns the line that indices repeat, as an array of the same memory.
@@ -111,14 +111,14 @@ bool may_stream_rows(const PreparedCall& prepared) {
 }  // namespace
 
 bool PinnedViews::pin(Call& call) {
-    PyObject** const places[] = {&call.data, &call.indices, &call.updates, &call.out};
+    PyObject** const members[] = {&call.data, &call.indices, &call.updates, &call.out};
     PyObject* const given[] = {call.data, call.indices, call.updates, call.out};
     for (int i = 0; i < 4; ++i) {
         if (!given[i]) continue;
         const auto same = static_cast<int>(std::find(given, given + i, given[i]) - given);
         if (same == i) views_[i] = Ref(PyArray_View(array(given[i]), nullptr, &PyArray_Type));
-        *places[i] = views_[same].get();
-        if (!*places[i]) return false;
+        *members[i] = views_[same].get();
+        if (!*members[i]) return false;
     }
     return true;
 }

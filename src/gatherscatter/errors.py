@@ -334,7 +334,7 @@ def _name_deciding_value(name: str, values: np.ndarray, parameter: str) -> str:
     position = ", ".join(map(str, map(int, np.unravel_index(flat, values.shape))))
     where, advice = (f"{name}[{position}]", parameter) if position else (name, "")
     sentence = "deciding_value" if advice else "deciding_argument"
-    return format_sentence("parts", sentence, place=where, value=values.reshape(-1)[flat], parameter=parameter)
+    return format_sentence("parts", sentence, element=where, value=values.reshape(-1)[flat], parameter=parameter)
 
 
 def integer_fault(op: str, parameter: str, value: object) -> NoReturn:
@@ -478,7 +478,7 @@ def advise_off_axis(data: Coordinates, indices: Coordinates, axis: int, updates:
     if indices == data[:axis] + data[axis + 1 :]:
         key = "[..., None]" if axis == len(data) - 1 else f"[{':, ' * axis}None]"
         arguments = f"indices{key} and updates{key}" if updates == indices else f"indices{key}"
-        return format_sentence("parts", "dropped_axis", axis=axis, place=arguments)
+        return format_sentence("parts", "dropped_axis", axis=axis, arguments=arguments)
     if len(indices) > len(data):
         return ""
     padded = (1,) * (len(data) - len(indices)) + indices
@@ -592,7 +592,7 @@ def row_fault(op: str, size: int, indices: np.ndarray, negative: bool, only_empt
     """Raise the error about indices of rows of gather_reduce that are out of range."""
     if negative or only_empty:
         index_fault(Operation(op, Kernel.GATHER, negative=negative), (size,), indices, only_empty)
-    place_fault(op, "indices", indices, size, "table_rows", False)
+    range_fault(op, "indices", indices, size, "table_rows", False)
 
 
 def reword(error: OpError, op: str, names: Mapping[str, str]) -> OpError:
@@ -602,7 +602,7 @@ def reword(error: OpError, op: str, names: Mapping[str, str]) -> OpError:
     return type(error)(f"{op}: {text}", **vars(error) | {"op": op, "input": names.get(str(error.input), error.input)})
 
 
-def place_fault(
+def range_fault(
     op: str,
     name: str,
     values: np.ndarray,
@@ -695,7 +695,7 @@ def _raise_index_error(
         kinds[bad.count > 1],
         op,
         input=plural or name,
-        place=f"{name}[{', '.join(map(str, positions[0]))}]" if positions[0] else name,
+        element=f"{name}[{', '.join(map(str, positions[0]))}]" if positions[0] else name,
         value=bad.values[0],
         subject=subject,
         valid=format_sentence("parts", "valid" if low <= high else "none_valid", low=low, high=high),

@@ -378,7 +378,7 @@ def _name_element(name: str, array: np.ndarray, flat: int) -> str:
     where = f"{name}[{', '.join(map(str, position))}]" if array.ndim else name
     value = element.item() if isinstance(element, np.generic) else element
     sentence = "large_element" if isinstance(value, int) and not isinstance(value, bool) else "element"
-    return format_sentence("parts", sentence, place=where, value=reprlib.repr(value))
+    return format_sentence("parts", sentence, element=where, value=reprlib.repr(value))
 
 
 def native(array: np.ndarray) -> np.ndarray:

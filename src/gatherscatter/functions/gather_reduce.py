@@ -16,7 +16,7 @@ from gatherscatter.errors import (
     choice_fault,
     make_choice_error,
     make_error,
-    place_fault,
+    range_fault,
     reduction_fault,
 )
 from gatherscatter.functions.gather_quantized import as_table
@@ -211,10 +211,10 @@ def resolve_in_range(
 ) -> np.ndarray:
     """Values in [0, size-1] as one-dimensional int64. ``negative``: accept [-size, -1], counted from the end.
 
-    ``kind`` and ``facts`` describe in an error what the values number, as in `errors.place_fault`.
+    ``kind`` and ``facts`` describe in an error what the values number, as in `errors.range_fault`.
     """
     flat = values.reshape(-1)
     numbers = _core.resolve_indices(flat[:, np.newaxis], (size,), "raise", negative)
     if numbers is None:
-        place_fault(op, name, values, size, kind, negative, **facts)
+        range_fault(op, name, values, size, kind, negative, **facts)
     return numbers
