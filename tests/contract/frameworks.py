@@ -1,0 +1,168 @@
+"""The adapters of PyTorch and JAX."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from functools import cache, partial
+from multiprocessing import get_context
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tests.contract.adapter import FOUR_BITS, NO_TEXT, TABLES, Adapter
+from tests.contract.calls import Call
+
+_PREPARED = "prepared indices are of the package itself"
+
+
+class Torch(Adapter):
+    """The functions of the package, for tensors."""
+
+    name = "tensors"
+    library = "torch"
+    lacks: ClassVar = {
+        **NO_TEXT,
+        **dict.fromkeys(FOUR_BITS, "PyTorch has no numbers of 4 bits"),
+        "gradients": "the array functions refuse tensors with gradients",
+    }
+
+    def give(self, array: np.ndarray) -> Any:
+        import torch
+
+        if any(stride < 0 for stride in array.strides) or not array.dtype.isnative or not array.flags.aligned:
+            array = np.array(array, array.dtype.newbyteorder("="))
+        own = getattr(torch, array.dtype.name) if array.dtype.isbuiltin == 2 else None
+        return torch.from_numpy(array) if own is None else torch.from_numpy(array.view(f"u{array.itemsize}")).view(own)
+
+    def take(self, result: Any) -> np.ndarray:
+        import torch
+
+        assert isinstance(result, torch.Tensor)
+        name = str(result.dtype).removeprefix("torch.")
+        if name == "bfloat16" or name.startswith("float8"):
+            made = result.detach().view(torch.uint8 if name.startswith("float8") else torch.uint16).numpy()
+            return made.view(name)
+        return result.detach().numpy()
+
+
+class GatherscatterTorch(Torch):
+    name = "torch"
+    module = "gatherscatter.torch"
+    lacks: ClassVar = {name: why for name, why in Torch.lacks.items() if name != "gradients"} | {
+        **dict.fromkeys(("gather_quantized", *TABLES), "quantized tables are read by the array functions"),
+        "prepare": _PREPARED,
+    }
+
+
+class TorchDevice(GatherscatterTorch):
+    """The kernels for other devices. A process runs them on the CPU."""
+
+    name = "torch device"
+    lacks: ClassVar = GatherscatterTorch.lacks | {
+        "accumulate=exact": "devices have no exact sums of floats",
+        "gather_tree": "GatherTree runs on the CPU only",
+    }
+    del lacks["prepare"]
+
+    def find(self, function: str) -> Any:
+        return Torch().find(function) if function.startswith("prepare.") else super().find(function)
+
+    def rounds(self, call: Call) -> bool:
+        return True
+
+    def run(self, call: Call) -> np.ndarray:
+        return self.on_device(Adapter.run, self, call)
+
+    def run_all(self, calls: Sequence[Call]) -> list[Any]:
+        return self.on_device(Adapter.run_all, self, calls)
+
+    @staticmethod
+    def on_device(function: Any, *arguments: Any) -> Any:
+        """Call a function in the process."""
+        return _device_process().submit(_check_and_call, function, *arguments).result()
+
+
+def _check_and_call(function: Any, *arguments: Any) -> Any:
+    from gatherscatter.arrays.torch_tensors import USES_TORCH_OPERATORS
+
+    assert USES_TORCH_OPERATORS
+    return function(*arguments)
+
+
+@cache
+def _device_process() -> ProcessPoolExecutor:
+    """Return a process in which tensors on the CPU are processed as those on other devices."""
+    pool = ProcessPoolExecutor(1, get_context("spawn"))
+    os.environ["GATHERSCATTER_TORCH_OPERATORS"] = "1"
+    try:
+        pool.submit(int).result()
+    finally:
+        del os.environ["GATHERSCATTER_TORCH_OPERATORS"]
+    return pool
+
+
+class JaxArrays(Adapter):
+    """The functions of the package, for arrays of JAX."""
+
+    name = "JAX arrays"
+    library = "jax"
+    step = 5
+    lacks: ClassVar = {**NO_TEXT, "out": "arrays of JAX never change", "gradients": "the array functions have none"}
+
+    @contextmanager
+    def context(self) -> Iterator[None]:
+        import jax
+
+        jax.config.update("jax_enable_x64", True)
+        try:
+            yield
+        finally:
+            jax.config.update("jax_enable_x64", False)
+
+    def give(self, array: np.ndarray) -> Any:
+        import jax.numpy as jnp
+
+        return jnp.asarray(np.array(array, array.dtype.newbyteorder("=")))
+
+    def take(self, result: Any) -> np.ndarray:
+        import jax
+
+        assert isinstance(result, jax.Array)
+        return np.asarray(result)
+
+
+class Jax(JaxArrays):
+    name = "JAX"
+    module = "gatherscatter.jax"
+    lacks: ClassVar = {
+        **{name: why for name, why in JaxArrays.lacks.items() if name != "gradients"},
+        **dict.fromkeys(("gather_tree", "tensor_scatter"), "gatherscatter.jax does not have it"),
+        **dict.fromkeys(("gather_quantized", *TABLES), "quantized tables are read by the array functions"),
+        "prepare": _PREPARED,
+    }
+
+
+class JaxCompiled(Jax):
+    name = "JAX jit"
+    step = 1
+    lacks: ClassVar = Jax.lacks | dict.fromkeys(FOUR_BITS, "types of 4 bits are not compiled")
+
+    def call(self, call: Call) -> Any:
+        return self._call_all([call])[0]
+
+    def run_all(self, calls: Sequence[Call]) -> list[Any]:
+        with self.context():
+            return [self.take(made) for made in self._call_all(calls)]
+
+    def _call_all(self, calls: Sequence[Call]) -> list[Any]:
+        """Compile one program of all calls."""
+        import jax
+
+        functions = [partial(self.find(call.function), **call.options) for call in calls]
+        given = [{name: self.give(value) for name, value in call.inputs.items()} for call in calls]
+        program = jax.jit(lambda all: [function(**one) for function, one in zip(functions, all, strict=True)])
+        made: list[Any] = jax.block_until_ready(program(given))
+        return made
