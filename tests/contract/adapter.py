@@ -31,6 +31,7 @@ class Adapter:
     lacks : the reasons for all that is not tested, by the name of a promise, function, parameter, value or element
         type, such as "out", "accumulate=exact" and "text"; also with a function or an element type before it, such as
         "gather_reduce.out" and "object.mode=fill"
+    errors : the classes of an error about an index
     step : only one of this number of cases is tested without the mark `full`, because calls take long
     """
 
@@ -38,6 +39,7 @@ class Adapter:
     library: ClassVar[str] = "numpy"
     module: ClassVar[str] = "gatherscatter"
     lacks: ClassVar[dict[str, str]] = {}
+    errors: ClassVar[tuple[type[Exception], ...]] = (IndexError,)
     step: ClassVar[int] = 1
 
     def find(self, function: str) -> Any:
@@ -93,6 +95,18 @@ class Adapter:
         """Return the result of each call, or its error."""
         with self.context():
             return [judge.outcome(lambda call=call: self.take(self.call(call))) for call in calls]
+
+    def call_into(self, call: Call, out: np.ndarray | None) -> tuple[Exception | None, np.ndarray]:
+        """Call with ``out=``, or with None write to the first input. Return the error, and what ``out`` then holds."""
+        inputs = {name: self.give(value) for name, value in call.inputs.items()}
+        place = next(iter(inputs.values())) if out is None else self.give(out)
+        made = judge.outcome(self.find(call.function), **inputs, **call.options, out=place)
+        assert isinstance(made, Exception) or made is place
+        return made if isinstance(made, Exception) else None, self.take(place)
+
+    def describe_fault(self, call: Call, name: str, place: tuple[int, ...], value: Any) -> str:
+        """Return what an error says about an index that is out of range."""
+        return f"{call.function.partition('.')[0]}: {name}[{', '.join(map(str, place))}] = {value} is out of range"
 
     def _call_prepared(self, function: str) -> Any:
         prepare, method = self._module.prepare, function.partition(".")[2]

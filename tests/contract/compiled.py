@@ -11,7 +11,7 @@ import numpy as np
 from gatherscatter.specs.own_operators import OWN_OPERATORS
 from tests.contract.adapter import NO_TEXT, TABLES, Adapter
 from tests.contract.calls import Call
-from tests.support import c_interface
+from tests.support import c_interface, judge
 
 _ORDERS = {  # of the inputs in the C interface
     "gather_reduce": ("data", "indices", "offsets", "segment_ids", "weights", "", "indptr"),
@@ -49,9 +49,16 @@ class CInterface(Adapter):
         if call.function == "gather_quantized":
             options["packed"] = 1
         names = _ORDERS.get(call.function, _ARRAYS[: len(call.inputs)])
-        arrays = [_contiguous(call.inputs.get(name)) for name in names]
+        out = options.get("out")
+        arrays = [array if array is out else _contiguous(array) for array in map(call.inputs.get, names)]
         limit = None if threads is None else c_interface.limit_threads(threads)
         return c_interface.call(call.function, *arrays, threads=limit, **options)
+
+
+    def call_into(self, call: Call, out: np.ndarray | None) -> tuple[Exception | None, np.ndarray]:
+        place = next(iter(call.inputs.values())) if out is None else out
+        made = judge.outcome(self.call, call._replace(options=call.options | {"out": place}))
+        return made if isinstance(made, Exception) else None, place
 
 
 class OnnxRuntime(Adapter):
@@ -82,6 +89,9 @@ class OnnxRuntime(Adapter):
     def parameters(self, function: str) -> set[str]:
         row = OWN_OPERATORS[self.find(function)]
         return {each.name for each in (*row.inputs, *row.attributes)}
+
+    def describe_fault(self, call: Call, name: str, place: tuple[int, ...], value: Any) -> str:
+        return super().describe_fault(call._replace(function=f"{self.find(call.function)}"), name, place, value)
 
     def call(self, call: Call) -> Any:
         """Return the result of a model with one node."""

@@ -54,6 +54,7 @@ class GatherscatterTorch(Torch):
     lacks: ClassVar = {name: why for name, why in Torch.lacks.items() if name != "gradients"} | {
         **dict.fromkeys(("gather_quantized", *TABLES), "quantized tables are read by the array functions"),
         "prepare": _PREPARED,
+        "gather_reduce.out": "gather_reduce has no out here",
     }
 
 
@@ -64,6 +65,7 @@ class TorchDevice(GatherscatterTorch):
     lacks: ClassVar = GatherscatterTorch.lacks | {
         "accumulate=exact": "devices have no exact sums of floats",
         "gather_tree": "GatherTree runs on the CPU only",
+        "prepare.gather.out": "the methods of tensors on devices have no out",
     }
     del lacks["prepare"]
 
@@ -78,6 +80,10 @@ class TorchDevice(GatherscatterTorch):
 
     def run_all(self, calls: Sequence[Call]) -> list[Any]:
         return self.on_device(Adapter.run_all, self, calls)
+
+    def call_into(self, call: Call, out: np.ndarray | None) -> tuple[Exception | None, np.ndarray]:
+        made: tuple[Exception | None, np.ndarray] = self.on_device(Adapter.call_into, self, call, out)
+        return made
 
     @staticmethod
     def on_device(function: Any, *arguments: Any) -> Any:
@@ -147,6 +153,7 @@ class Jax(JaxArrays):
 
 class JaxCompiled(Jax):
     name = "JAX jit"
+    errors = (RuntimeError, ValueError)  # JAX decides which one is raised
     step = 1
     lacks: ClassVar = Jax.lacks | dict.fromkeys(FOUR_BITS, "types of 4 bits are not compiled")
 

@@ -12,6 +12,7 @@ import numpy as np
 from gatherscatter import oracle
 from tests.contract.adapter import FOUR_BITS, TABLES, Adapter
 from tests.contract.calls import Call
+from tests.support import judge
 
 
 class Dask(Adapter):
@@ -55,9 +56,6 @@ class Zarr(Adapter):
                         "not for stored arrays"),
         "prepare": "prepared indices are of arrays in memory",
         "gradients": "Zarr has no gradients",
-        "scatter_update.out": "scatters are in place",
-        "scatter_elements.out": "scatters are in place",
-        "scatter_nd.out": "scatters are in place",
     }  # fmt: skip
 
     def give_stored(self, array: np.ndarray) -> Any:
@@ -75,8 +73,16 @@ class Zarr(Adapter):
         made = self.find(call.function)(array, **inputs, **call.options)
         return array[...] if "updates" in inputs else made
 
+    def call_into(self, call: Call, out: np.ndarray | None) -> tuple[Exception | None, np.ndarray]:
+        inputs = dict(call.inputs)
+        array = self.give_stored(inputs.pop("data"))
+        place = {} if "updates" in inputs else {"out": out}
+        made = judge.outcome(self.find(call.function), array, **inputs, **call.options, **place)
+        return made if isinstance(made, Exception) else None, array[...] if "updates" in inputs else out
+
     def parameters(self, function: str) -> set[str]:
-        return {"data" if name == "array" else name for name in super().parameters(function)}
+        names = super().parameters(function) | {"out"}  # scatters always write to the array
+        return {"data" if name == "array" else name for name in names}
 
 
 @cache
@@ -106,6 +112,11 @@ class XArray(Adapter):
     def parameters(self, function: str) -> set[str]:
         own = set(inspect.signature(getattr(self._module, function.partition("_")[0])).parameters)
         return {"axis"} - {"axis" * function.endswith("_nd")} | own
+
+    def describe_fault(self, call: Call, name: str, place: tuple[int, ...], value: Any) -> str:
+        axis, op = call.options.get("axis"), "scatter" if "updates" in call.inputs else "gather"
+        dim, place = (axis % call.inputs["data"].ndim, place) if axis is not None else (place[-1], place[:-1])
+        return f"xarray.{op}: d{dim}[{', '.join(map(str, place))}] = {value} is out of range"
 
     def take(self, result: Any) -> np.ndarray:
         import xarray
