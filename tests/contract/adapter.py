@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar
 
 import numpy as np
+import pytest
 
 import gatherscatter as gs
 from gatherscatter import oracle
@@ -81,15 +82,15 @@ class Adapter:
         assert type(result) is np.ndarray
         return result
 
-    def call(self, call: Call) -> Any:
-        """Return the result of a call as an array of the library."""
-        inputs = {name: None if value is None else self.give(value) for name, value in call.inputs.items()}
-        return self.find(call.function)(**inputs, **call.options)
+    def call(self, call: Call, **objects: Any) -> Any:
+        """Return the result of a call as an array of the library. ``objects`` are inputs that are given as they are."""
+        inputs = {name: self.give(value) for name, value in call.inputs.items()}
+        return self.find(call.function)(**inputs | objects, **call.options)
 
-    def run(self, call: Call) -> np.ndarray:
+    def run(self, call: Call, **objects: Any) -> np.ndarray:
         """Return the result of a call as an array of NumPy."""
         with self.context():
-            return self.take(self.call(call))
+            return self.take(self.call(call, **objects))
 
     def run_all(self, calls: Sequence[Call]) -> list[Any]:
         """Return the result of each call, or its error."""
@@ -103,6 +104,10 @@ class Adapter:
         made = judge.outcome(self.find(call.function), **inputs, **call.options, out=place)
         assert isinstance(made, Exception) or made is place
         return made if isinstance(made, Exception) else None, self.take(place)
+
+    def disguise(self, kind: str, array: np.ndarray) -> Any:
+        """Return an object of another class with the same values, or None."""
+        return None
 
     def describe_fault(self, call: Call, name: str, place: tuple[int, ...], value: Any) -> str:
         """Return what an error says about an index that is out of range."""
@@ -122,8 +127,29 @@ class Adapter:
         return call
 
 
+class Named(np.ndarray):
+    """A subclass that changes nothing."""
+
+
+def disguise_array(kind: str, array: np.ndarray) -> Any:
+    """Return an object of NumPy or of a library of units."""
+    if kind in ("masked", "a mask without masked values"):
+        return np.ma.array(array, mask=np.full(array.shape, kind == "masked"))
+    if kind == "units":
+        units: Any = pytest.importorskip("astropy.units")
+        return array * units.m if array.dtype.kind in "if" else None
+    if kind == "a matrix":
+        return np.asmatrix(array) if array.ndim == 2 else None
+    return (
+        array.view({"a subclass": Named, "records": np.recarray}[kind]) if kind in ("a subclass", "records") else None
+    )
+
+
 class NumPy(Adapter):
     name = "NumPy"
+
+    def disguise(self, kind: str, array: np.ndarray) -> Any:
+        return disguise_array(kind, array)
 
 
 class Lists(Adapter):
@@ -131,7 +157,8 @@ class Lists(Adapter):
     _HELD = ("bool", "int64", "float64", "complex128")
     lacks: ClassVar = {
         **dict.fromkeys((*oracle.T24, *TEXT), "Python has no numbers of this type"),
-        **dict.fromkeys(("out", "layouts"), "a list is not an array"),
+        **dict.fromkeys(("out", "layouts", "objects"), "a list is not an array"),
+        "casts": "Python's numbers have no type",
     }
     for _name in _HELD:
         del lacks[_name]

@@ -125,14 +125,17 @@ def _scatter(s: Source) -> Call:
 
 def _gather_reduce(s: Source) -> Call:
     form = s.turn % 4
-    many = s.case.scale
+    many, few = s.case.scale, min(s.case.scale, 1)
     members = s.indices(3 * many, 4) if form == 0 else s.indices(9 * many)
     table = _gather_quantized(s) if " of " in s.case.element else None
     inputs = (
         {"data": s.values(s.size, *s.row), "indices": members} if table is None else table.inputs | {"indices": members}
     )
     options = {} if table is None else {name: table.options[name] for name in ("block_size", "bits")}
-    bags: dict[str, Any] = {1: {"offsets": [0, 2, 2, 7]}, 2: {"indptr": [0, 3, 3, 9 * many]}}.get(form, {})
+    bags: dict[str, Any] = {
+        1: {"offsets": [0, 2 * few, 2 * few, 7 * few]},
+        2: {"indptr": [0, 3 * few, 3 * few, 9 * many]},
+    }.get(form, {})
     if form == 3:
         bags, options = {"segment_ids": [3, 0, 3, 1, 0, 5, 3, 3, 1] * many}, options | {"num_segments": 7}
     if (s.turn // 4) % 2:
@@ -146,7 +149,7 @@ def _gather_quantized(s: Source) -> Call:
     bits = (2, 4, 8)[s.turn % 3] if packed else 4
     per_byte, block = 8 // bits if packed else 1, (16, 3, 0)[s.turn % 3]
     numbers = width * per_byte
-    blocks = -(-numbers // (block or numbers))
+    blocks = -(-numbers // (block or max(numbers, 1)))
     inputs = {"data": s.values(s.size, width, element=code), "indices": s.indices(2, 3 * s.case.scale)}
     inputs["scales"] = s.values(s.size, blocks, element=scale)
     if s.turn % 2 and code in ("uint8", "int8", "int4", "uint4"):
@@ -155,7 +158,9 @@ def _gather_quantized(s: Source) -> Call:
 
 
 def _tensor_scatter(s: Source) -> Call:
-    starts = np.array([1, 3] if s.options.get("mode", "linear") == "linear" else [4, -7], np.int64)
+    starts = np.array([1, 3] if s.options.get("mode", "linear") == "linear" else [4, -7], np.int64) * min(
+        s.case.scale, 1
+    )
     inputs = {"past_cache": s.values(2, s.size, s.case.width), "update": s.values(2, 2 * s.case.scale, s.case.width)}
     return s.make(inputs | ({} if s.turn % 3 == 2 else {"write_indices": starts}))
 

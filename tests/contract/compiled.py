@@ -41,7 +41,7 @@ class CInterface(Adapter):
         fields = {name for name, *_ in c_interface.Operation._fields_}
         return fields | {*_ORDERS.get(function, _ARRAYS), "num_threads", "out"}
 
-    def call(self, call: Call) -> Any:
+    def call(self, call: Call, **objects: Any) -> Any:
         options = dict(call.options)
         threads = options.pop("num_threads", None)
         if call.function == "gather_reduce":
@@ -53,7 +53,6 @@ class CInterface(Adapter):
         arrays = [array if array is out else _contiguous(array) for array in map(call.inputs.get, names)]
         limit = None if threads is None else c_interface.limit_threads(threads)
         return c_interface.call(call.function, *arrays, threads=limit, **options)
-
 
     def call_into(self, call: Call, out: np.ndarray | None) -> tuple[Exception | None, np.ndarray]:
         place = next(iter(call.inputs.values())) if out is None else out
@@ -91,9 +90,10 @@ class OnnxRuntime(Adapter):
         return {each.name for each in (*row.inputs, *row.attributes)}
 
     def describe_fault(self, call: Call, name: str, place: tuple[int, ...], value: Any) -> str:
-        return super().describe_fault(call._replace(function=f"{self.find(call.function)}"), name, place, value)
+        named = call._replace(function=self.find(call.function))
+        return f"gatherscatter.{super().describe_fault(named, name, place, value)}"
 
-    def call(self, call: Call) -> Any:
+    def call(self, call: Call, **objects: Any) -> Any:
         """Return the result of a model with one node."""
         sessions = _sessions()
         names = [each.name for each in OWN_OPERATORS[self.find(call.function)].inputs]

@@ -15,18 +15,24 @@ from tests.support import judge
 
 def find_like(call: Call) -> np.ndarray:
     """Return the input that has the element type of the result."""
-    named = (call.inputs.get(name) for name in ("scales", "data", "updates"))
+    named = (call.inputs.get(name) for name in ("scales", "data", "updates", "a"))
     return next((each for each in named if each is not None), next(iter(call.inputs.values())))
 
 
 @cache
 def expect(case: Case) -> Any:
     """Return the result of the oracle, or the error that it raises."""
-    return judge.outcome(_EXPECTATIONS.get(case.function, _expect_kernel), make(case))
+    return expect_call(make(case))
+
+
+def expect_call(call: Call) -> Any:
+    """Return the result of the oracle for a call, or the error that it raises."""
+    return judge.outcome(_EXPECTATIONS.get(call.function, _expect_kernel), call)
 
 
 def _expect_kernel(call: Call) -> Any:
-    return oracle.array_call(call.function, *call.inputs.values(), **call.options)
+    inputs = [call.inputs[name] for name in ("data", "indices", "updates") if name in call.inputs]
+    return oracle.array_call(call.function, *inputs, **call.options)
 
 
 def _expect_bags(call: Call) -> Any:
@@ -53,27 +59,25 @@ def _expect_cache(call: Call) -> Any:
                                  call.options.get("axis", -2), call.options.get("mode", "linear"))  # fmt: skip
 
 
-def _expect_prepared(call: Call) -> Any:
-    given, options = call.inputs, dict(call.options)
+def make_plain(call: Call) -> Call:
+    """Return the call that does the same without prepared indices."""
+    inputs, options = dict(call.inputs), dict(call.options)
     method, shape = call.function.partition(".")[2], options.pop("shape")
-    axis = {"axis": options.pop("axis")} if "axis" in options else {}
     if method == "propagate":
-        target, source = given["indices"].astype(int).T
-        wrapped = [int(each) % shape[0] for each in target]
-        how = {"reduction": "add"} | options
-        return oracle.gather_reduce(given["data"], source.tolist(), wrapped, shape[0], list(given["weights"]),
-                                    how["reduction"], 0, "step", "raise")  # fmt: skip
+        target, source = inputs.pop("indices").astype(np.int64).T
+        inputs |= {"indices": source, "segment_ids": target % shape[0]}
+        return Call("gather_reduce", inputs, options | {"num_segments": shape[0]})
+    is_single = "axis" in options
     if method == "gather":
-        return oracle.array_call("gather" if axis else "gather_nd", given["data"], given["indices"], **axis)
-    scatter = "scatter_update" if axis else "scatter_nd"
-    if method == "scatter":
-        return oracle.array_call(scatter, given["data"], given["indices"], given["updates"], **axis, **options)
-    indices, updates = given["indices"], given["updates"]
-    behind = updates.shape[axis["axis"] + indices.ndim :] if axis else updates.shape[1:]
-    reduction = {"sum": "add"}.get(options.pop("reductions", "sum"), "")
-    how = {"reduction": reduction or call.options["reductions"], "include_self": method == "sum"}
-    start = np.full((*shape, *behind), how["reduction"] == "mul", updates.dtype)
-    return oracle.array_call(scatter, start, indices, updates, **axis, **options, **how)
+        names = ("data", "indices")
+        return Call("gather" if is_single else "gather_nd", {name: inputs[name] for name in names}, options)
+    if method != "scatter":
+        reduction = options.pop("reductions", "sum").replace("sum", "add")
+        options |= {"reduction": reduction, "include_self": method == "sum"}
+        behind = inputs["updates"].shape[options["axis"] + inputs["indices"].ndim if is_single else 1 :]
+        inputs["data"] = np.full((*shape, *behind), reduction == "mul", inputs["updates"].dtype)
+    names = ("data", "indices", "updates")
+    return Call("scatter_update" if is_single else "scatter_nd", {name: inputs[name] for name in names}, options)
 
 
 _EXPECTATIONS: dict[str, Callable[[Call], Any]] = {
@@ -81,5 +85,5 @@ _EXPECTATIONS: dict[str, Callable[[Call], Any]] = {
     "gather_quantized": _expect_quantized,
     "tensor_scatter": _expect_cache,
     "gather_tree": lambda call: oracle.gather_tree(*call.inputs.values()),
-    **{function: _expect_prepared for function in DRAWS if function.startswith("prepare.")},
+    **{f: lambda call: expect_call(make_plain(call)) for f in DRAWS if f.startswith("prepare.")},
 }

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tests.contract.adapter import FOUR_BITS, NO_TEXT, TABLES, Adapter
+from tests.contract.adapter import FOUR_BITS, NO_TEXT, TABLES, Adapter, disguise_array
 from tests.contract.calls import Call
 
 _PREPARED = "prepared indices are of the package itself"
@@ -34,6 +34,7 @@ class Torch(Adapter):
 
         if any(stride < 0 for stride in array.strides) or not array.dtype.isnative or not array.flags.aligned:
             array = np.array(array, array.dtype.newbyteorder("="))
+        array = array if array.flags.writeable and 0 not in array.strides else array.copy()
         own = getattr(torch, array.dtype.name) if array.dtype.isbuiltin == 2 else None
         return torch.from_numpy(array) if own is None else torch.from_numpy(array.view(f"u{array.itemsize}")).view(own)
 
@@ -47,6 +48,20 @@ class Torch(Adapter):
             return made.view(name)
         return result.detach().numpy()
 
+    def disguise(self, kind: str, array: np.ndarray) -> Any:
+        import torch
+
+        if kind == "a parameter":
+            return torch.nn.Parameter(self.give(array), requires_grad=False)
+        return self.give(array).as_subclass(_make_subclass()) if kind == "a subclass" else None
+
+
+@cache
+def _make_subclass() -> Any:
+    import torch
+
+    return type("Named", (torch.Tensor,), {})
+
 
 class GatherscatterTorch(Torch):
     name = "torch"
@@ -57,6 +72,10 @@ class GatherscatterTorch(Torch):
         "gather_reduce.out": "gather_reduce has no out here",
     }
 
+    def disguise(self, kind: str, array: np.ndarray) -> Any:
+        own = super().disguise(kind, array)
+        return disguise_array(kind, array) if own is None else own
+
 
 class TorchDevice(GatherscatterTorch):
     """The kernels for other devices. A process runs them on the CPU."""
@@ -64,6 +83,7 @@ class TorchDevice(GatherscatterTorch):
     name = "torch device"
     lacks: ClassVar = GatherscatterTorch.lacks | {
         "accumulate=exact": "devices have no exact sums of floats",
+        "objects": "another process runs the calls",
         "gather_tree": "GatherTree runs on the CPU only",
         "prepare.gather.out": "the methods of tensors on devices have no out",
     }
@@ -116,7 +136,8 @@ class JaxArrays(Adapter):
     name = "JAX arrays"
     library = "jax"
     step = 5
-    lacks: ClassVar = {**NO_TEXT, "out": "arrays of JAX never change", "gradients": "the array functions have none"}
+    lacks: ClassVar = {**NO_TEXT, "out": "arrays of JAX never change", "gradients": "the array functions have none",
+                       "objects": "arrays of JAX have no subclasses"}  # fmt: skip
 
     @contextmanager
     def context(self) -> Iterator[None]:
@@ -146,18 +167,27 @@ class Jax(JaxArrays):
     lacks: ClassVar = {
         **{name: why for name, why in JaxArrays.lacks.items() if name != "gradients"},
         **dict.fromkeys(("gather_tree", "tensor_scatter"), "gatherscatter.jax does not have it"),
+        "casts": "jnp.promote_types decides which types updates can have",
         **dict.fromkeys(("gather_quantized", *TABLES), "quantized tables are read by the array functions"),
         "prepare": _PREPARED,
     }
+    del lacks["objects"]
+
+    def disguise(self, kind: str, array: np.ndarray) -> Any:
+        return disguise_array(kind, array)
 
 
 class JaxCompiled(Jax):
     name = "JAX jit"
     errors = (RuntimeError, ValueError)  # JAX decides which one is raised
     step = 1
-    lacks: ClassVar = Jax.lacks | dict.fromkeys(FOUR_BITS, "types of 4 bits are not compiled")
+    lacks: ClassVar = Jax.lacks | {
+        **dict.fromkeys(FOUR_BITS, "types of 4 bits are not compiled"),
+        "objects": "programs are compiled for arrays",
+        "layouts": "programs have their own layouts",
+    }
 
-    def call(self, call: Call) -> Any:
+    def call(self, call: Call, **objects: Any) -> Any:
         return self._call_all([call])[0]
 
     def run_all(self, calls: Sequence[Call]) -> list[Any]:

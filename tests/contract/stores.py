@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gatherscatter import oracle
-from tests.contract.adapter import FOUR_BITS, TABLES, Adapter
+from tests.contract.adapter import FOUR_BITS, TABLES, Adapter, disguise_array
 from tests.contract.calls import Call
 from tests.support import judge
 
@@ -35,6 +35,9 @@ class Dask(Adapter):
 
         return dask.array.from_array(array, chunks=tuple(max(-(-n // 2), 1) for n in array.shape))
 
+    def disguise(self, kind: str, array: np.ndarray) -> Any:
+        return disguise_array(kind, array)
+
     def take(self, result: Any) -> np.ndarray:
         import dask.array
 
@@ -56,6 +59,7 @@ class Zarr(Adapter):
                         "not for stored arrays"),
         "prepare": "prepared indices are of arrays in memory",
         "gradients": "Zarr has no gradients",
+        "objects as data": "data is a stored array",
     }  # fmt: skip
 
     def give_stored(self, array: np.ndarray) -> Any:
@@ -67,8 +71,11 @@ class Zarr(Adapter):
         made[...] = array
         return made
 
-    def call(self, call: Call) -> Any:
-        inputs = dict(call.inputs)
+    def disguise(self, kind: str, array: np.ndarray) -> Any:
+        return disguise_array(kind, array)
+
+    def call(self, call: Call, **objects: Any) -> Any:
+        inputs = dict(call.inputs) | objects
         array = self.give_stored(inputs.pop("data"))
         made = self.find(call.function)(array, **inputs, **call.options)
         return array[...] if "updates" in inputs else made
@@ -102,6 +109,7 @@ class XArray(Adapter):
         "aggregate": "labels are values of coordinates, not numbers of groups",
         "prepare": "prepared indices have no names",
         "gradients": "xarray has no gradients",
+        "objects": "DataArrays hold plain arrays",
         **dict.fromkeys(("out", "batch_dims", "num_threads"), "not for DataArrays"),
     }
 

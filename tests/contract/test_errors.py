@@ -62,7 +62,7 @@ def _list_bad_values(call: Call) -> Iterator[tuple[str, int]]:
 def _find_size(call: Call) -> int:
     if call.function.startswith("prepare."):
         shape = call.options["shape"]
-        return int(shape[call.options["axis"] if "axis" in call.options else -1])
+        return int(shape[call.options.get("axis", -1)])
     shape, indices = call.inputs["data"].shape, call.inputs["indices"]
     if call.function.endswith("_nd"):
         return int(shape[call.options.get("batch_dims", 0) + indices.shape[-1] - 1])
