@@ -15,6 +15,7 @@ import numpy as np
 from tests.contract.adapter import FOUR_BITS, NO_TEXT, TABLES, Adapter, disguise_array
 from tests.contract.calls import Call
 
+_COMPOSED = "statistics are made of other functions"
 _PREPARED = "prepared indices are of the package itself"
 
 
@@ -27,6 +28,7 @@ class Torch(Adapter):
         **NO_TEXT,
         **dict.fromkeys(FOUR_BITS, "PyTorch has no numbers of 4 bits"),
         "gradients": "the array functions refuse tensors with gradients",
+        **dict.fromkeys(("aggregate.func=len", "aggregate.func=nanlen"), "the counts are read-only: see test_sums.py"),
     }
 
     def give(self, array: np.ndarray) -> Any:
@@ -66,7 +68,8 @@ def _make_subclass() -> Any:
 class GatherscatterTorch(Torch):
     name = "torch"
     module = "gatherscatter.torch"
-    lacks: ClassVar = {name: why for name, why in Torch.lacks.items() if name != "gradients"} | {
+    lacks: ClassVar = {name: why for name, why in Torch.lacks.items() if name != "gradients" and "func" not in name} | {
+        "aggregate.num_threads": _COMPOSED,
         **dict.fromkeys(("gather_quantized", *TABLES), "quantized tables are read by the array functions"),
         "prepare": _PREPARED,
         "gather_reduce.out": "gather_reduce has no out here",
@@ -85,7 +88,7 @@ class TorchDevice(GatherscatterTorch):
         "accumulate=exact": "devices have no exact sums of floats",
         "objects": "another process runs the calls",
         "gather_tree": "GatherTree runs on the CPU only",
-        "prepare.gather.out": "the methods of tensors on devices have no out",
+        **dict.fromkeys(("prepare.gather.out", "prepare.num_threads"), "for tensors on devices, it has no effect"),
     }
     del lacks["prepare"]
 
@@ -163,10 +166,12 @@ class JaxArrays(Adapter):
 
 class Jax(JaxArrays):
     name = "JAX"
+    step = 5
     module = "gatherscatter.jax"
     lacks: ClassVar = {
         **{name: why for name, why in JaxArrays.lacks.items() if name != "gradients"},
         **dict.fromkeys(("gather_tree", "tensor_scatter"), "gatherscatter.jax does not have it"),
+        "aggregate.num_threads": _COMPOSED,
         "casts": "jnp.promote_types decides which types updates can have",
         **dict.fromkeys(("gather_quantized", *TABLES), "quantized tables are read by the array functions"),
         "prepare": _PREPARED,
@@ -180,7 +185,7 @@ class Jax(JaxArrays):
 class JaxCompiled(Jax):
     name = "JAX jit"
     errors = (RuntimeError, ValueError)  # JAX decides which one is raised
-    step = 1
+    step = 3
     lacks: ClassVar = Jax.lacks | {
         **dict.fromkeys(FOUR_BITS, "types of 4 bits are not compiled"),
         "objects": "programs are compiled for arrays",

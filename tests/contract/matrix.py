@@ -131,7 +131,7 @@ OBJECTS = Promise("objects", FUNCTION_NAMES, some("float32"), (3,))
 ERRORS = Promise("errors", FUNCTION_NAMES, some("float32"), (3,))
 OUT = Promise("out", (*map(str, FUNCTIONS), "tensor_scatter", "prepare.gather"), some("int32", "float32", "bfloat16"),
               (1, 3, 33, 8), parameter="out")  # fmt: skip
-THREADS = Promise("threads", THREADED, some("float32", "bfloat16"), (33,), parameter="num_threads")
+THREADS = Promise("threads", THREADED, some("float32", "float16"), (33,), parameter="num_threads")
 GRADIENTS = Promise("gradients", (*GATHERS, *SCATTERS, "gather_reduce", *PREPARED), some(*oracle.FLOATS))
 PROMISES = (VALUES, STATISTICS, SUMS, CASTS, LAYOUTS, EMPTY, OBJECTS, ERRORS, OUT, THREADS, GRADIENTS)
 

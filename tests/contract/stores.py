@@ -24,6 +24,7 @@ class Dask(Adapter):
         "gradients": "Dask has no gradients",
         "gather_tree": "GatherTree is not lazy",
         **dict.fromkeys(("gather_quantized", *TABLES), "quantized tables are not lazy"),
+        **dict.fromkeys((f"func={nan}arg{way}" for nan in ("", "nan") for way in ("min", "max")), "not lazy"),
         "object.mode=fill": "the value of an empty place is not known before",
         "<U9.reduction=add": "the width of text is not known before",
         "S9.reduction=add": "the width of text is not known before",
