@@ -105,6 +105,10 @@ class Adapter:
         assert isinstance(made, Exception) or made is place
         return made if isinstance(made, Exception) else None, self.take(place)
 
+    def differentiate(self, calls: Sequence[Call], cotangents: Sequence[np.ndarray]) -> list[dict[str, np.ndarray]]:
+        """Return the gradients of the inputs of each call."""
+        raise NotImplementedError
+
     def disguise(self, kind: str, array: np.ndarray) -> Any:
         """Return an object of another class with the same values, or None."""
         return None
@@ -147,6 +151,7 @@ def disguise_array(kind: str, array: np.ndarray) -> Any:
 
 class NumPy(Adapter):
     name = "NumPy"
+    lacks: ClassVar = {"gradients": "NumPy has no gradients"}
 
     def disguise(self, kind: str, array: np.ndarray) -> Any:
         return disguise_array(kind, array)
@@ -159,6 +164,7 @@ class Lists(Adapter):
         **dict.fromkeys((*oracle.T24, *TEXT), "Python has no numbers of this type"),
         **dict.fromkeys(("out", "layouts", "objects"), "a list is not an array"),
         "casts": "Python's numbers have no type",
+        "gradients": "lists have no gradients",
     }
     for _name in _HELD:
         del lacks[_name]

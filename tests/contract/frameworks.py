@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tests.contract.adapter import FOUR_BITS, NO_TEXT, TABLES, Adapter, disguise_array
+from tests.contract.adjoints import list_differentiable
 from tests.contract.calls import Call
 
 _COMPOSED = "statistics are made of other functions"
@@ -75,6 +76,18 @@ class GatherscatterTorch(Torch):
         "gather_reduce.out": "gather_reduce has no out here",
     }
 
+    def differentiate(self, calls: Sequence[Call], cotangents: Sequence[np.ndarray]) -> list[dict[str, np.ndarray]]:
+        import torch
+
+        found = []
+        for call, cotangent in zip(calls, cotangents, strict=True):
+            inputs = {name: self.give(value) for name, value in call.inputs.items()}
+            chosen = {name: inputs[name].requires_grad_() for name in list_differentiable(call)}
+            made = self.find(call.function)(**inputs, **call.options)
+            gradients = torch.autograd.grad(made, list(chosen.values()), self.give(cotangent))
+            found.append({name: self.take(gradient) for name, gradient in zip(chosen, gradients, strict=True)})
+        return found
+
     def disguise(self, kind: str, array: np.ndarray) -> Any:
         own = super().disguise(kind, array)
         return disguise_array(kind, array) if own is None else own
@@ -106,6 +119,10 @@ class TorchDevice(GatherscatterTorch):
 
     def call_into(self, call: Call, out: np.ndarray | None) -> tuple[Exception | None, np.ndarray]:
         made: tuple[Exception | None, np.ndarray] = self.on_device(Adapter.call_into, self, call, out)
+        return made
+
+    def differentiate(self, calls: Sequence[Call], cotangents: Sequence[np.ndarray]) -> list[dict[str, np.ndarray]]:
+        made: list[dict[str, np.ndarray]] = self.on_device(GatherscatterTorch.differentiate, self, calls, cotangents)
         return made
 
     @staticmethod
@@ -181,6 +198,20 @@ class Jax(JaxArrays):
     def disguise(self, kind: str, array: np.ndarray) -> Any:
         return disguise_array(kind, array)
 
+    def differentiate(self, calls: Sequence[Call], cotangents: Sequence[np.ndarray]) -> list[dict[str, np.ndarray]]:
+        import jax
+
+        found = []
+        with self.context():
+            for call, cotangent in zip(calls, cotangents, strict=True):
+                inputs = {name: self.give(value) for name, value in call.inputs.items()}
+                chosen = {name: inputs.pop(name) for name in list_differentiable(call)}
+                function = partial(self.find(call.function), **inputs, **call.options)
+                _, pull = jax.vjp(lambda chosen, function=function: function(**chosen), chosen)
+                (gradients,) = pull(self.give(cotangent))
+                found.append({name: self.take(gradient) for name, gradient in gradients.items()})
+        return found
+
 
 class JaxCompiled(Jax):
     name = "JAX jit"
@@ -198,6 +229,27 @@ class JaxCompiled(Jax):
     def run_all(self, calls: Sequence[Call]) -> list[Any]:
         with self.context():
             return [self.take(made) for made in self._call_all(calls)]
+
+    def differentiate(self, calls: Sequence[Call], cotangents: Sequence[np.ndarray]) -> list[dict[str, np.ndarray]]:
+        import jax
+
+        with self.context():
+            inputs = [{name: self.give(value) for name, value in call.inputs.items()} for call in calls]
+            chosen = [
+                {name: one.pop(name) for name in list_differentiable(call)}
+                for one, call in zip(inputs, calls, strict=True)
+            ]
+
+            def pull_all(chosen: Any, inputs: Any, cotangents: Any) -> list[Any]:
+                made = []
+                for call, named, others, cotangent in zip(calls, chosen, inputs, cotangents, strict=True):
+                    function = partial(self.find(call.function), **others, **call.options)
+                    _, pull = jax.vjp(lambda named, function=function: function(**named), named)
+                    made.append(pull(cotangent)[0])
+                return made
+
+            found = jax.jit(pull_all)(chosen, inputs, [self.give(each) for each in cotangents])
+            return [{name: self.take(gradient) for name, gradient in each.items()} for each in found]
 
     def _call_all(self, calls: Sequence[Call]) -> list[Any]:
         """Compile one program of all calls."""

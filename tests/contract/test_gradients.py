@@ -1,0 +1,70 @@
+"""Gradients are those of the definitions, in the type of the input, for every float, reduction and width."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tests.contract.adapter import Adapter
+from tests.contract.adjoints import find_gradients
+from tests.contract.calls import Call, Case, make
+from tests.contract.expectations import expect_call
+from tests.contract.matrix import GRADIENTS, list_value_cases
+
+
+def soften(call: Call) -> Call:
+    """Return the call with multiples of 1/8 between 1/2 and 2, so that products neither overflow nor vanish."""
+    rng = np.random.default_rng(call.inputs["indices"].size)
+    floats = {name: array for name, array in call.inputs.items() if array.dtype.kind in "fV"}
+    drawn = {
+        name: (rng.integers(4, 17, array.shape) / 8 * rng.choice([-1, 1], array.shape)).astype(array.dtype)
+        for name, array in floats.items()
+    }
+    return call._replace(inputs=call.inputs | drawn)
+
+
+def is_batch_of_unsigned(call: Call) -> bool:
+    return bool(call.options.get("batch_dims")) and call.inputs["indices"].dtype.name in ("uint16", "uint32", "uint64")
+
+
+@pytest.mark.xfail(strict=True, raises=NotImplementedError, reason="torch.arange does not have these types")
+@pytest.mark.parametrize("kind", ["uint16", "uint32", "uint64"])
+@pytest.mark.parametrize("function", ["gather", "gather_nd"])
+def test_gradients_of_a_batch_with_unsigned_indices(function: str, kind: str) -> None:
+    torch: Any = pytest.importorskip("torch")
+    gst: Any = pytest.importorskip("gatherscatter.torch")
+    indices = torch.tensor([[0], [1]]).to(getattr(torch, kind))
+    indices = indices if function == "gather" else indices[..., None]
+    options = {"axis": 1} if function == "gather" else {}
+    data = torch.ones(2, 3, requires_grad=True)
+    getattr(gst, function)(data, indices, batch_dims=1, **options).sum().backward()
+    assert data.grad.tolist() == [[1, 0, 0], [0, 1, 0]]
+
+
+@pytest.mark.parametrize("thorough", [False, pytest.param(True, marks=pytest.mark.full)])
+@GRADIENTS.each
+def test_gradients_are_those_of_the_definitions(adapter: Adapter, function: str, thorough: bool) -> None:
+    cases = list_value_cases(adapter, function, GRADIENTS.find_elements(adapter, function))
+    cases = cases[:: 1 if thorough else adapter.step]
+    cases = [case for case in cases if not (adapter.library == "torch" and is_batch_of_unsigned(make(case)))]
+    calls = [soften(make(case)) for case in cases]
+    cotangents = []
+    for call in calls:
+        result = expect_call(call)
+        rng = np.random.default_rng(result.size)
+        cotangents.append((rng.integers(-8, 9, result.shape) / 4).astype(result.dtype))
+    found = adapter.differentiate(calls, cotangents)
+    for case, call, cotangent, gradients in zip(cases, calls, cotangents, found, strict=True):
+        _check(case, call, cotangent, gradients)
+
+
+def _check(case: Case, call: Call, cotangent: np.ndarray, gradients: dict[str, np.ndarray]) -> None:
+    for name, expected in find_gradients(call, cotangent).items():
+        gradient = gradients[name]
+        assert (gradient.dtype, gradient.shape) == (call.inputs[name].dtype, expected.shape), (str(case), name)
+        loose = 8 * float(ml_dtypes.finfo(gradient.dtype).eps)
+        most = float(np.abs(expected).max(initial=1))
+        np.testing.assert_allclose(gradient.astype(float), expected, loose, loose * most, err_msg=f"{case}: {name}")
