@@ -19,6 +19,8 @@ from tests.support import judge
 
 FOUR_BITS = ("int4", "uint4", "float4_e2m1fn")
 TABLES = tuple(f"gather_reduce.{name}" for name in ("scales", "zero_points", "quantize_axis", "block_size", "bits"))
+COMPOSED = "statistics are made of other functions"
+NO_PREPARED = "prepared indices are of the package itself"
 NO_TEXT = dict.fromkeys(TEXT, "no text")
 
 
@@ -42,6 +44,9 @@ class Adapter:
     lacks: ClassVar[dict[str, str]] = {}
     errors: ClassVar[tuple[type[Exception], ...]] = (IndexError,)
     step: ClassVar[int] = 1
+
+    def __str__(self) -> str:
+        return self.name
 
     def find(self, function: str) -> Any:
         """Return the function, or None."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tests.contract.adapter import Adapter, Lists, NumPy
 from tests.contract.compiled import CInterface, OnnxRuntime
-from tests.contract.frameworks import GatherscatterTorch, Jax, JaxArrays, JaxCompiled, Torch, TorchDevice
+from tests.contract.jax_adapters import Jax, JaxArrays, JaxCompiled
 from tests.contract.stores import Dask, XArray, Zarr
+from tests.contract.torch_adapters import GatherscatterTorch, Torch, TorchDevice
 
 ADAPTERS: dict[str, Adapter] = {
     each.name: each

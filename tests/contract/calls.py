@@ -131,7 +131,9 @@ def _gather_reduce(s: Source) -> Call:
     inputs = (
         {"data": s.values(s.size, *s.row), "indices": members} if table is None else table.inputs | {"indices": members}
     )
-    options = {} if table is None else {name: table.options[name] for name in ("block_size", "bits")}
+    options = (
+        {} if table is None else {name: table.options[name] for name in ("block_size", "bits")} | {"quantize_axis": 1}
+    )
     bags: dict[str, Any] = {
         1: {"offsets": [0, 2 * few, 2 * few, 7 * few]},
         2: {"indptr": [0, 3 * few, 3 * few, 9 * many]},
@@ -140,6 +142,8 @@ def _gather_reduce(s: Source) -> Call:
         bags, options = {"segment_ids": [3, 0, 3, 1, 0, 5, 3, 3, 1] * many}, options | {"num_segments": 7}
     if (s.turn // 4) % 2:
         inputs["weights"] = s.values(*members.shape, element=s.case.element.rpartition(" ")[2])
+    if s.turn % 5 == 4:
+        options["default"] = 1
     return s.make(inputs | {name: np.array(value, members.dtype) for name, value in bags.items()}, **options)
 
 
@@ -154,6 +158,9 @@ def _gather_quantized(s: Source) -> Call:
     inputs["scales"] = s.values(s.size, blocks, element=scale)
     if s.turn % 2 and code in ("uint8", "int8", "int4", "uint4"):
         inputs["zero_points"] = s.values(s.size, -(-blocks // per_byte), element=code)
+    if s.turn % 4 == 3 and not packed and s.case.function == "gather_quantized":
+        inputs = {name: array if name == "indices" else array.T for name, array in inputs.items()}
+        return s.make(inputs, axis=1, quantize_axis=0, block_size=block, bits=bits)
     return s.make(inputs, block_size=block, bits=bits)
 
 
@@ -162,7 +169,8 @@ def _tensor_scatter(s: Source) -> Call:
         s.case.scale, 1
     )
     inputs = {"past_cache": s.values(2, s.size, s.case.width), "update": s.values(2, 2 * s.case.scale, s.case.width)}
-    return s.make(inputs | ({} if s.turn % 3 == 2 else {"write_indices": starts}))
+    inputs |= {} if s.turn % 3 == 2 else {"write_indices": starts}
+    return s.make(inputs, **({"axis": 1} if s.turn % 2 else {}))
 
 
 def _gather_tree(s: Source) -> Call:

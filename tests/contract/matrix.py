@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import itertools
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -15,7 +15,7 @@ from gatherscatter.oracle.quantized import CODES, SCALES
 from gatherscatter_conformance import random_calls
 from tests.contract.adapter import Adapter
 from tests.contract.adapters import ADAPTERS
-from tests.contract.calls import DRAWS, ELEMENTS, WIDTHS, Case, choices, make
+from tests.contract.calls import DRAWS, ELEMENTS, WIDTHS
 
 GATHERS = ("gather", "gather_elements", "gather_nd")
 SCATTERS = ("scatter_update", "scatter_elements", "scatter_nd")
@@ -43,7 +43,8 @@ class Promise(NamedTuple):
             return reason
         if self.parameter and function in FUNCTIONS and self.parameter not in _parameters(function):
             return f"{function} has no parameter {self.parameter}"
-        return "" if self.find_elements(adapter, function) else "no element type"
+        reasons = [find_missing_type(adapter, function, element) for element in self.elements(function)]
+        return reasons[0] if all(reasons) else ""
 
     def find_elements(self, adapter: Adapter, function: str) -> tuple[str, ...]:
         """Return the element types for which the promise is tested."""
@@ -128,7 +129,7 @@ CASTS = Promise("casts", CAST, some(*random_calls.REDUCED), (3,))
 LAYOUTS = Promise("layouts", FUNCTION_NAMES, some("float32", "bfloat16", "int64"), (0, 1, 3, 33))
 EMPTY = Promise("empty", FUNCTION_NAMES, some("float32", "bfloat16", "int64"), (3,))
 OBJECTS = Promise("objects", FUNCTION_NAMES, some("float32"), (3,))
-ERRORS = Promise("errors", FUNCTION_NAMES, some("float32"), (3,))
+ERRORS = Promise("errors", FUNCTION_NAMES, some("float32", "float64"), (3,))
 OUT = Promise("out", (*map(str, FUNCTIONS), "tensor_scatter", "prepare.gather"), some("int32", "float32", "bfloat16"),
               (1, 3, 33, 8), parameter="out")  # fmt: skip
 THREADS = Promise("threads", THREADED, some("float32", "float16"), (33,), parameter="num_threads")
@@ -136,45 +137,52 @@ GRADIENTS = Promise("gradients", (*GATHERS, *SCATTERS, "gather_reduce", *PREPARE
 PROMISES = (VALUES, STATISTICS, SUMS, CASTS, LAYOUTS, EMPTY, OBJECTS, ERRORS, OUT, THREADS, GRADIENTS)
 
 
-# ----------------------------------------------------------------------------------------------------------- cases
+# ---------------------------------------------------------------------------------------------------------- tables
 
 
-def list_value_cases(adapter: Adapter, function: str, elements: tuple[str, ...]) -> list[Case]:
-    """Return cases with every element type in every width, mode and reduction that there is."""
-    cases = []
-    for n, element in enumerate(elements):
-        ways = list(_list_ways(function, element))
-        for m in range(max(len(WIDTHS), len(ways))):
-            options = dict(ways[m % len(ways)])
-            if function in FUNCTIONS:
-                modes = choices(function, "mode")
-                options["mode"] = modes[(n + 2 * m) % len(modes) if len(ways) > 1 else (n + m) % len(modes)]
-            warns = options.get("reductions") == "mean"  # of infinite complex numbers: see test_values.py
-            width, turn = WIDTHS[(n + m) % len(WIDTHS)], 7 * n + 5 * m
-            case = Case(function, element, width, turn, tuple(options.items()))
-            cases.append(case._replace(tame=warns or adapter.rounds(make(case))))
-    return [case for case in cases if not adapter.find_gap_of_call(make(case), case.element)]
+def format_matrix() -> str:
+    """Return the tables of promises, element types and parameters, by adapters, with the reasons for all holes."""
+    notes: dict[str, str] = {}
+    adapters = [each for each in ADAPTERS.values() if is_installed(each)]
+
+    def show(reasons: list[str]) -> str:
+        """Return how many of some things are tested, and the marks of the reasons for the others."""
+        marks = [notes.setdefault(reason, _mark(len(notes))) for reason in dict.fromkeys(filter(None, reasons))]
+        tested = reasons.count("")
+        return f"{tested}/{len(reasons)}" if tested == len(reasons) else f"{tested}/{len(reasons)} {','.join(marks)}"
+
+    lines = ["functions for which a promise is tested, of all functions that it is about; widths of rows"]
+    rows = [["", *(each.name for each in adapters), "widths"]]
+    for promise in PROMISES:
+        cells = [show([promise.find_hole(adapter, each) for each in promise.functions]) for adapter in adapters]
+        rows.append([promise.name, *cells, " ".join(map(str, promise.widths))])
+    lines += _align(rows)
+    lines += ["", "functions for which an element type is tested in values"]
+    rows = [["", *(each.name for each in adapters)]]
+    for element in ELEMENTS:
+        functions = [each for each in VALUES.functions if element in domain(each)]
+        found = [[VALUES.find_hole(a, f) or find_missing_type(a, f, element) for f in functions] for a in adapters]
+        rows.append([element, *map(show, found)])
+    lines += _align(rows)
+    lines += ["", "functions in which a parameter of the table FUNCTIONS is tested"]
+    rows = [["", *(each.name for each in adapters)]]
+    for name in dict.fromkeys(name for function in FUNCTIONS for name in _parameters(function)):
+        functions = [str(each) for each in FUNCTIONS if name in _parameters(each)]
+        rows.append([name, *(show([a.find_gap(f, "", "values", name) for f in functions]) for a in adapters)])
+    lines += _align(rows)
+    values = [
+        f"{each.name}: {name}, {reason}" for each in adapters for name, reason in each.lacks.items() if "=" in name
+    ]
+    bugs = [": ".join(filter(None, (*place, bug))) for place, bug in BUGS.items()]
+    marked = [f"{mark}  {reason}" for reason, mark in notes.items()]
+    return "\n".join([*lines, "", *marked, "", "values of parameters", *values, "", "known bugs", *bugs])
 
 
-def _list_ways(function: str, element: str) -> Iterator[dict[str, Any]]:
-    name = oracle.element_type(random_calls.dtype_of(element.rpartition(" ")[2]))
-    if function in SCATTERS or function == "prepare.scatter":
-        yield {}
-        for reduction, include_self in itertools.product(choices("scatter_nd", "reduction")[1:], (True, False)):
-            if oracle.is_reducible(reduction, name):
-                yield {"reduction": reduction, "include_self": include_self}
-    elif function in ("gather_reduce", "prepare.propagate"):
-        for reduction in choices("gather_reduce", "reduction"):
-            if oracle.is_reducible(reduction, name):
-                yield {"reduction": reduction}
-    elif function == "prepare.reduce":
-        for reduction in ("sum", "mul", "min", "max", "mean"):
-            if oracle.is_reducible(reduction.replace("sum", "add"), name) and (reduction, name in oracle.INTEGERS) != (
-                "mean",
-                True,
-            ):
-                yield {"reductions": reduction}
-    elif function == "tensor_scatter":
-        yield from ({"mode": mode} for mode in ("linear", "circular"))
-    else:
-        yield {}
+def _mark(number: int) -> str:
+    first, second = divmod(number, 26)
+    return (chr(96 + first) if first else "") + chr(97 + second)
+
+
+def _align(rows: list[list[str]]) -> list[str]:
+    sizes = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(size) for cell, size in zip(row, sizes, strict=True)).rstrip() for row in rows]

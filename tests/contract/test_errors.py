@@ -29,7 +29,7 @@ class Fault(NamedTuple):
 
 def list_faults(adapter: Adapter, function: str) -> Iterator[Fault]:
     for turn in range(4):
-        element = "int8 of float32" if function == "gather_quantized" else "float32"
+        element = ERRORS.find_elements(adapter, function)[0]
         options = {"aggregate": (("func", "sum"),), "prepare.reduce": (("reductions", "sum"),)}.get(function, ())
         case = Case(function, element, 3, turn, options, tame=True)
         call = make(case)
@@ -37,7 +37,7 @@ def list_faults(adapter: Adapter, function: str) -> Iterator[Fault]:
             continue
         for name, bad in _list_bad_values(call):
             is_parent = name == "parent_ids"  # it has the type of the steps, and a parent in the last step is followed
-            array = call.inputs[name].astype(np.float32 if is_parent else np.int64)
+            array = call.inputs[name].astype(call.inputs[name].dtype if is_parent else np.int64)
             place = (2, 0, 0) if is_parent else tuple(n - 1 for n in array.shape)
             array[place] = bad
             changed = Call(function, call.inputs | {name: array}, call.options)

@@ -11,8 +11,9 @@ import pytest
 from tests.contract.adapter import Adapter
 from tests.contract.adjoints import find_gradients
 from tests.contract.calls import Call, Case, make
+from tests.contract.cases import list_value_cases
 from tests.contract.expectations import expect_call
-from tests.contract.matrix import GRADIENTS, list_value_cases
+from tests.contract.matrix import GRADIENTS
 
 
 def soften(call: Call) -> Call:

@@ -12,8 +12,9 @@ import gatherscatter as gs
 from gatherscatter import oracle
 from tests.contract.adapter import Adapter
 from tests.contract.calls import Call, Case, make
+from tests.contract.cases import list_value_cases
 from tests.contract.expectations import expect, find_like
-from tests.contract.matrix import VALUES, list_value_cases
+from tests.contract.matrix import VALUES
 
 
 def find_departure(adapter: Adapter, case: Case, found: Any) -> str:
