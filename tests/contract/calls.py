@@ -143,7 +143,7 @@ def _gather_reduce(s: Source) -> Call:
     if (s.turn // 4) % 2:
         inputs["weights"] = s.values(*members.shape, element=s.case.element.rpartition(" ")[2])
     if s.turn % 5 == 4:
-        options["default"] = 1
+        options["default"] = True if s.case.element == "bool" else 1
     return s.make(inputs | {name: np.array(value, members.dtype) for name, value in bags.items()}, **options)
 
 

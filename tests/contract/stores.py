@@ -18,6 +18,7 @@ from tests.support import judge
 class Dask(Adapter):
     name = "Dask"
     library = "dask.array"
+    step = 3
     lacks: ClassVar = {
         "out": "lazy results are not written to arrays",
         "num_threads": "the scheduler of Dask runs the tasks",

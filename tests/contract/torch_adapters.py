@@ -93,6 +93,7 @@ class TorchDevice(GatherscatterTorch):
     """The kernels for other devices. A process runs them on the CPU."""
 
     name = "torch device"
+    step = 2
     lacks: ClassVar = GatherscatterTorch.lacks | {
         "accumulate=exact": "devices have no exact sums of floats",
         "objects": "another process runs the calls",
