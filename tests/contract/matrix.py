@@ -39,7 +39,7 @@ class Promise(NamedTuple):
 
     def find_hole(self, adapter: Adapter, function: str) -> str:
         """Return why the promise is not tested for a function: "" if it is."""
-        if reason := adapter.find_gap(function, "", self.name, *filter(None, [self.parameter])):
+        if reason := adapter.find_gap(function, "", *self.name.split(" of "), *filter(None, [self.parameter])):
             return reason
         if self.parameter and function in FUNCTIONS and self.parameter not in _parameters(function):
             return f"{function} has no parameter {self.parameter}"
@@ -134,7 +134,8 @@ OUT = Promise("out", (*map(str, FUNCTIONS), "tensor_scatter", "prepare.gather"),
               (1, 3, 33, 8), parameter="out")  # fmt: skip
 THREADS = Promise("threads", THREADED, some("float32", "float16"), (33,), parameter="num_threads")
 GRADIENTS = Promise("gradients", (*GATHERS, *SCATTERS, "gather_reduce", *PREPARED), some(*oracle.FLOATS))
-PROMISES = (VALUES, STATISTICS, SUMS, CASTS, LAYOUTS, EMPTY, OBJECTS, ERRORS, OUT, THREADS, GRADIENTS)
+HALVES = Promise("gradients of halves", (*GATHERS, "gather_reduce", "prepare.gather"), some(*oracle.HALVES), (8,))
+PROMISES = (VALUES, STATISTICS, SUMS, CASTS, LAYOUTS, EMPTY, OBJECTS, ERRORS, OUT, THREADS, GRADIENTS, HALVES)
 
 
 # ---------------------------------------------------------------------------------------------------------- tables
