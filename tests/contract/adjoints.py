@@ -75,9 +75,11 @@ def _list_terms(call: Call) -> dict[tuple[int, ...], list[tuple[Place, ...]]]:
     gather = Call("gather", {"indices": members.reshape(-1)}, {"mode": call.options.get("mode", "raise")})
     sources = _name_places(gather, shape)
     for member, *column in np.ndindex((members.size, *shape[1:])):
-        weight = ("weights", tuple(np.unravel_index(member, members.shape)))
+        weight = ("weights", tuple(int(n) for n in np.unravel_index(member, members.shape)))
         source = sources.get((member, *column))
-        factors = [] if source is None else [("data", source), *([weight] if "weights" in call.inputs else [])]
+        factors: list[Place] = (
+            [] if source is None else [("data", source), *([weight] if "weights" in call.inputs else [])]
+        )
         for bag in _find_bag(call, member):
             terms.setdefault((*bag, *column), []).append(tuple(factors))
     return terms

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
+import ml_dtypes
 import numpy as np
 
 from gatherscatter import oracle
@@ -48,6 +49,11 @@ class Call(NamedTuple):
     function: str
     inputs: dict[str, Any]
     options: dict[str, Any]
+
+
+def find_epsilon(dtype: Any) -> float:
+    """Return the distance from 1 to the next number of a type."""
+    return float(ml_dtypes.finfo(dtype).eps)  # type: ignore[no-untyped-call]
 
 
 def choices(function: str, parameter: str) -> tuple[str, ...]:
@@ -196,7 +202,8 @@ def _prepared(s: Source) -> Call:
     method = s.case.function.partition(".")[2]
     count = 6 * s.case.scale
     inputs: dict[str, Any] = {"indices": np.stack([s.indices(count, size=3), s.indices(count, size=4)], -1)}
-    shape, options = (3, 4, *s.row), {"shape": (3, 4)}
+    shape: tuple[int, ...] = (3, 4, *s.row)
+    options: dict[str, Any] = {"shape": (3, 4)}
     slots: tuple[int, ...] = (count, *s.row)
     if method == "propagate":
         inputs |= {"data": s.values(4, *s.row), "weights": s.values(count)}

@@ -87,7 +87,7 @@ class OnnxRuntime(Adapter):
 
     def parameters(self, function: str) -> set[str]:
         row = OWN_OPERATORS[self.find(function)]
-        return {each.name for each in (*row.inputs, *row.attributes)}
+        return {each.name for each in row.inputs} | {each.name for each in row.attributes}
 
     def describe_fault(self, call: Call, name: str, place: tuple[int, ...], value: Any) -> str:
         named = call._replace(function=self.find(call.function))

@@ -69,8 +69,8 @@ def make_plain(call: Call) -> Call:
         return Call("gather_reduce", inputs, options | {"num_segments": shape[0]})
     is_single = "axis" in options
     if method == "gather":
-        names = ("data", "indices")
-        return Call("gather" if is_single else "gather_nd", {name: inputs[name] for name in names}, options)
+        given = {name: inputs[name] for name in ("data", "indices")}
+        return Call("gather" if is_single else "gather_nd", given, options)
     if method != "scatter":
         reduction = options.pop("reductions", "sum").replace("sum", "add")
         options |= {"reduction": reduction, "include_self": method == "sum"}

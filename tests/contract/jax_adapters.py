@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -25,13 +26,12 @@ class JaxArrays(Adapter):
 
     @contextmanager
     def context(self) -> Iterator[None]:
-        import jax
-
-        jax.config.update("jax_enable_x64", True)
+        config: Any = importlib.import_module("jax").config
+        config.update("jax_enable_x64", True)
         try:
             yield
         finally:
-            jax.config.update("jax_enable_x64", False)
+            config.update("jax_enable_x64", False)
 
     def give(self, array: np.ndarray) -> Any:
         import jax.numpy as jnp
@@ -122,5 +122,5 @@ class JaxCompiled(Jax):
         functions = [partial(self.find(call.function), **call.options) for call in calls]
         given = [{name: self.give(value) for name, value in call.inputs.items()} for call in calls]
         program = jax.jit(lambda all: [function(**one) for function, one in zip(functions, all, strict=True)])
-        made: list[Any] = jax.block_until_ready(program(given))
+        made: list[Any] = jax.block_until_ready(program(given))  # type: ignore[no-untyped-call]
         return made

@@ -35,7 +35,9 @@ class Dask(Adapter):
     def give(self, array: np.ndarray) -> Any:
         import dask.array
 
-        return dask.array.from_array(array, chunks=tuple(max(-(-n // 2), 1) for n in array.shape))
+        return dask.array.from_array(  # type: ignore[no-untyped-call]
+            array, chunks=tuple(max(-(-n // 2), 1) for n in array.shape)
+        )
 
     def disguise(self, kind: str, array: np.ndarray) -> Any:
         return disguise_array(kind, array)
@@ -44,7 +46,7 @@ class Dask(Adapter):
         import dask.array
 
         assert isinstance(result, dask.array.Array)
-        made: np.ndarray = result.compute(scheduler="synchronous")
+        made: np.ndarray = result.compute(scheduler="synchronous")  # type: ignore[no-untyped-call]
         assert (made.dtype, made.shape) == (result.dtype, result.shape)
         return made
 
@@ -87,7 +89,7 @@ class Zarr(Adapter):
         array = self.give_stored(inputs.pop("data"))
         place = {} if "updates" in inputs else {"out": out}
         made = judge.outcome(self.find(call.function), array, **inputs, **call.options, **place)
-        return made if isinstance(made, Exception) else None, array[...] if "updates" in inputs else out
+        return made if isinstance(made, Exception) else None, array[...] if out is None or "updates" in inputs else out
 
     def parameters(self, function: str) -> set[str]:
         names = super().parameters(function) | {"out"}  # scatters always write to the array

@@ -50,7 +50,7 @@ def _list_bad_values(call: Call) -> Iterator[tuple[str, int]]:
     if "indices" in inputs:
         size = _find_size(call)
         yield from (("indices", bad) for bad in (size, -size - 1, 10**9, -(10**9)))
-    counts = {"segment_ids": options.get("num_segments"), "group_idx": options.get("size")}
+    counts: dict[str, Any] = {"segment_ids": options.get("num_segments"), "group_idx": options.get("size")}
     counts["write_indices"] = inputs["past_cache"].shape[1] - 1 if "past_cache" in inputs else None
     counts["parent_ids"] = 3
     for name in ("offsets", "indptr"):

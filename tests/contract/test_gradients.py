@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 
 from gatherscatter_conformance import random_calls
 from tests.contract.adapter import Adapter
 from tests.contract.adjoints import find_gradients
-from tests.contract.calls import Call, Case, make
+from tests.contract.calls import Call, Case, find_epsilon, make
 from tests.contract.cases import list_value_cases
 from tests.contract.expectations import expect_call
 from tests.contract.matrix import GRADIENTS, HALVES
@@ -67,7 +66,7 @@ def _check(case: Case, call: Call, cotangent: np.ndarray, gradients: dict[str, n
     for name, expected in find_gradients(call, cotangent).items():
         gradient = gradients[name]
         assert (gradient.dtype, gradient.shape) == (call.inputs[name].dtype, expected.shape), (str(case), name)
-        loose = 8 * float(ml_dtypes.finfo(gradient.dtype).eps)
+        loose = 8 * find_epsilon(gradient.dtype)
         most = float(np.abs(expected).max(initial=1))
         np.testing.assert_allclose(gradient.astype(float), expected, loose, loose * most, err_msg=f"{case}: {name}")
 

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 
 import gatherscatter as gs
 from gatherscatter import oracle
 from tests.contract.adapter import Adapter
-from tests.contract.calls import Call, Case, choices, make
+from tests.contract.calls import Call, Case, choices, find_epsilon, make
 from tests.contract.matrix import SCATTERS, STATISTICS, SUMS, THREADS
 from tests.contract.test_values import find_departure
 from tests.support import statistics as judge
@@ -88,7 +87,7 @@ def _check_statistic(call: Call, found: np.ndarray) -> None:
             if found.dtype.kind in "biu":
                 assert judge.close(result, wanted, scale, 4, found.dtype), (call.options, result, wanted)
             else:  # the type of the values decides how sums are rounded
-                rounded = 4 * scale * float(ml_dtypes.finfo(found.dtype).eps)
+                rounded = 4 * scale * find_epsilon(found.dtype)
                 assert abs(float(result) - float(wanted)) <= rounded, (call.options, result, wanted)
 
 

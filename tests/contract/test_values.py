@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 
 import gatherscatter as gs
 from gatherscatter import oracle
 from tests.contract.adapter import Adapter
-from tests.contract.calls import Call, Case, make
+from tests.contract.calls import Call, Case, find_epsilon, make
 from tests.contract.cases import list_value_cases
 from tests.contract.expectations import expect, find_like
 from tests.contract.matrix import VALUES
@@ -38,7 +37,7 @@ def find_departure_of_call(adapter: Adapter, call: Call, found: Any, expected: A
         rounds = adapter.rounds(call) or call.function == "aggregate"
         if is_sum and (rounds or (expected.dtype.kind == "c" and reduction == "mean")):
             assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
-            loose = 16 * float(ml_dtypes.finfo(expected.dtype).eps)
+            loose = 16 * find_epsilon(expected.dtype)
             wide = complex if expected.dtype.kind == "c" else float
             np.testing.assert_allclose(found.astype(wide), expected.astype(wide), rtol=loose, atol=16 * loose)
         else:

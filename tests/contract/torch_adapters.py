@@ -107,11 +107,13 @@ class TorchDevice(GatherscatterTorch):
     def rounds(self, call: Call) -> bool:
         return True
 
-    def run(self, call: Call) -> np.ndarray:
-        return self.on_device(Adapter.run, self, call)
+    def run(self, call: Call, **objects: Any) -> np.ndarray:
+        made: np.ndarray = self.on_device(Adapter.run, self, call)
+        return made
 
     def run_all(self, calls: Sequence[Call]) -> list[Any]:
-        return self.on_device(Adapter.run_all, self, calls)
+        made: list[Any] = self.on_device(Adapter.run_all, self, calls)
+        return made
 
     def call_into(self, call: Call, out: np.ndarray | None) -> tuple[Exception | None, np.ndarray]:
         made: tuple[Exception | None, np.ndarray] = self.on_device(Adapter.call_into, self, call, out)

@@ -51,15 +51,6 @@ def test_results_are_those_for_numpy(framework: Any, name: str, nan: bool) -> No
                                atol=1e-6)  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_integers(framework: Any, name: str) -> None:
-    make, aggregate = framework
-    labels, _ = sample(False)
-    values = np.random.default_rng(0).integers(-2, 3, 30).astype(np.int32)
-    found = np.asarray(aggregate(make(labels), make(values), name, 5))
-    np.testing.assert_allclose(found, gs.aggregate(labels, values, name, size=5), rtol=1e-6)
-
-
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_gradients_of_pytorch(name: str) -> None:
     torch = pytest.importorskip("torch")

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
-from gatherscatter import oracle
 from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
 from tests.support.judge import outcome
 
@@ -139,19 +138,6 @@ def test_the_bits_of_the_array_function(form: str, name: str) -> None:
                 assert str(caught.value) == str(expected)
             else:
                 check_result(function(data, data[0], weight), expected)
-
-
-@pytest.mark.parametrize("reduction", REDUCTIONS)
-def test_what_the_oracle_says(reduction: str) -> None:
-    data, weights = make("segment_ids", np.float32)
-    given = FORMS["segment_ids"]
-    expected = oracle.gather_reduce(
-        np.asarray(data), given["indices"].tolist(), given["segment_ids"].tolist(), 4, list(np.asarray(weights)),
-        reduction, default=np.float32(7), accumulate="step", mode="raise",
-    )  # fmt: skip
-    call = jax.jit(partial(gsj.gather_reduce, num_segments=4, reduction=reduction, default=7))
-    result = call(data, jnp.asarray(given["indices"]), segment_ids=jnp.asarray(given["segment_ids"]), weights=weights)
-    oracle.assert_same(np.asarray(result), expected, np.asarray(data))
 
 
 def test_the_number_of_segments() -> None:
