@@ -18,7 +18,7 @@ from tests.contract.adapters import ADAPTERS
 from tests.contract.calls import DRAWS, Case, make
 from tests.contract.cases import list_value_cases
 from tests.contract.matrix import BUGS, OUT, PROMISES, SUMS, THREADS, domain, format_matrix, is_installed
-from tests.contract.test_sums import list_sums
+from tests.contract.test_sums_and_statistics import list_sums
 from tests.support.paths import ROOT
 
 each_adapter = pytest.mark.parametrize(
