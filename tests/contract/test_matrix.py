@@ -103,7 +103,7 @@ def test_reasons_about_functions_and_parameters_are_true(adapter: Adapter) -> No
 def test_reasons_about_types_are_true(adapter: Adapter) -> None:
     """Calls with them are refused, or change the type."""
     for element in set(domain("gather")) - set(TEXT):  # the C interface moves pointers to text as numbers
-        if adapter.find_gap("gather", element):
+        if adapter.find_gap("gather", element) and adapter.name != "torch to ONNX":  # only some operators lack them
             call = make(Case("gather", element))
             found = None
             with contextlib.suppress(Exception):

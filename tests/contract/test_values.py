@@ -10,6 +10,7 @@ import pytest
 import gatherscatter as gs
 from gatherscatter import oracle
 from tests.contract.adapter import Adapter
+from tests.contract.adapters import ADAPTERS
 from tests.contract.calls import Call, Case, find_epsilon, make
 from tests.contract.cases import list_value_cases
 from tests.contract.expectations import expect, find_like
@@ -64,3 +65,12 @@ def test_results_are_those_of_the_oracle(adapter: Adapter, function: str, thorou
 @pytest.mark.xfail(strict=True, reason="Prepared.reduce divides infinite complex numbers in NumPy, which warns")
 def test_a_mean_of_infinite_complex_numbers_warns_of_nothing() -> None:
     gs.prepare([0, 0], 1).reduce(np.array([np.inf, 1 + 0j]), "mean")
+
+
+@pytest.mark.xfail(strict=True, reason="the exported model multiplies truth values, which ONNX can't")
+def test_weights_of_truth_values_are_exported() -> None:
+    adapter = ADAPTERS["torch to ONNX"]
+    pytest.importorskip(adapter.library)
+    case = Case("gather_reduce", "bool", 3, 4)
+    assert "weights" in make(case).inputs
+    assert not find_departure(adapter, case, adapter.run(make(case)))
