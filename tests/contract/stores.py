@@ -71,7 +71,10 @@ class Zarr(Adapter):
 
         chunks = tuple(max(-(-n // 2), 1) for n in array.shape)
         place = tempfile.mkdtemp(dir=_folder().name)
-        made = zarr.create_array(place, shape=array.shape, dtype=array.dtype, chunks=chunks, overwrite=True)
+        config: Any = {"write_empty_chunks": True}  # see test_values.py
+        made = zarr.create_array(
+            place, shape=array.shape, dtype=array.dtype, chunks=chunks, overwrite=True, config=config
+        )
         made[...] = array
         return made
 

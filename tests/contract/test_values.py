@@ -74,3 +74,12 @@ def test_weights_of_truth_values_are_exported() -> None:
     case = Case("gather_reduce", "bool", 3, 4)
     assert "weights" in make(case).inputs
     assert not find_departure(adapter, case, adapter.run(make(case)))
+
+
+@pytest.mark.xfail(strict=True, reason="Zarr takes a chunk of -0.0 + 0j for its fill value")
+def test_signs_of_complex_zeros_are_stored() -> None:
+    zarr: Any = pytest.importorskip("zarr")
+    gsz: Any = pytest.importorskip("gatherscatter.zarr")
+    array = zarr.create_array(zarr.storage.MemoryStore(), shape=(1,), chunks=(1,), dtype="complex64")
+    gsz.scatter_update(array, [0], np.array([complex(-0.0, 0)], np.complex64))
+    assert np.signbit(array[...].real).all()
