@@ -69,11 +69,6 @@ class Promise(NamedTuple):
 
 
 BUGS = {
-    ("", "torch device", "tensor_scatter"): "a KeyError unless axis, mode and num_threads are given",
-    ("layouts", "Dask", "aggregate"): "lazy labels in the other byte order are an internal TypeError",
-    **dict.fromkeys(
-        (("objects", "torch", "aggregate"), ("objects", "JAX", "aggregate")), "masks and units are lost in silence"
-    ),
     ("errors", "JAX jit", "aggregate"): "the error names gather_reduce and segment_ids",
 }
 """Known bugs, by promise (or all), adapter and function."""

@@ -62,7 +62,6 @@ def test_results_are_those_of_the_oracle(adapter: Adapter, function: str, thorou
     assert not wrong, f"{len(wrong)} of {len(cases)}:\n" + "\n".join(line[:300] for line in wrong[:8])
 
 
-@pytest.mark.xfail(strict=True, reason="Prepared.reduce divides infinite complex numbers in NumPy, which warns")
 def test_a_mean_of_infinite_complex_numbers_warns_of_nothing() -> None:
     gs.prepare([0, 0], 1).reduce(np.array([np.inf, 1 + 0j]), "mean")
 

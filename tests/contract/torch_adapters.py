@@ -25,9 +25,6 @@ class Torch(Adapter):
         **NO_TEXT,
         **dict.fromkeys(FOUR_BITS, "PyTorch has no numbers of 4 bits"),
         "gradients": "the array functions refuse tensors with gradients",
-        **dict.fromkeys(
-            ("aggregate.func=len", "aggregate.func=nanlen"), "the counts are read-only: see test_sums_and_statistics.py"
-        ),
     }
 
     def give(self, array: np.ndarray) -> Any:

@@ -188,15 +188,21 @@ def array_function(*names: str, op: str = "") -> Callable[[Function], Function]:
     """
 
     def decorate(function: Function) -> Function:
-        parameters = inspect.signature(function).parameters
+        signature = inspect.signature(function)
+        parameters = signature.parameters
         by_position = sum(one.kind is not inspect.Parameter.KEYWORD_ONLY for one in parameters.values())
         name, named = function.__qualname__, op or function.__name__
         first = int("self" in parameters)
 
         def run(*given: Any, **keywords: Any) -> Any:
-            arguments = dict(zip(parameters, given, strict=False)) | keywords
-            arrays = {each: arguments.pop(each) for each in parameters if each in names and each in arguments}
-            return dispatch(name, named, arrays, arguments, function)
+            try:
+                bound = signature.bind(*given, **keywords)
+            except TypeError:
+                return function(*given, **keywords)  # raises the error about the arguments
+            bound.apply_defaults()
+            options = bound.arguments
+            arrays = {each: options.pop(each) for each in parameters if each in names}
+            return dispatch(name, named, arrays, options, function)
 
         general = with_call_errors(wraps(function)(run), named)
 

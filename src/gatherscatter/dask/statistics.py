@@ -138,6 +138,7 @@ def _read_labels(group_idx: Any, size: int | None) -> tuple[Any, int]:
 def _check_labels(labels: np.ndarray, groups: int, block_info: Any) -> np.ndarray:
     """Return a chunk of labels. Raise IndexError if any of them is out of range."""
     start = tuple(begin for begin, _ in block_info[0]["array-location"])
+    labels = convert.as_indices(_OP, LABELS, labels)
     resolve_in_range(_OP, LABELS, labels, groups, "groups", start=start, chunk=block_info[0]["chunk-location"])
     return labels
 

@@ -147,7 +147,8 @@ def _reduce_together(
         width = math.prod(sums.shape[1:])
         for part in pieces(len(sums), max(PIECE // max(width, 1), 1)):
             counts = np.maximum(np.diff(starts[part.start : part.stop + 1]), 1)
-            results["mean"][part] = sums[part] / counts.reshape(-1, *(1,) * (updates.ndim - 1))
+            with np.errstate(invalid="ignore"):  # complex infinities
+                results["mean"][part] = sums[part] / counts.reshape(-1, *(1,) * (updates.ndim - 1))
     return results
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from gatherscatter.errors import make_error, with_call_errors
 from gatherscatter.functions.statistics import composed
+from gatherscatter.functions.statistics.layout import LABELS
 from gatherscatter.functions.statistics.names import DEFAULT_FILL
 from gatherscatter.jax.calls import is_traced
 
@@ -39,7 +40,10 @@ def aggregate(
     >>> jax.grad(lambda a: gsj.aggregate(labels, a, "var", 2).sum())(a).tolist()
     [-1.0, 1.0, 0.0]
     """
-    labels, values = jnp.asarray(group_idx), jnp.asarray(a)
+    labels, values = (
+        each if isinstance(each, jax.Array) else jnp.asarray(composed.read_input(name, each))
+        for name, each in ((LABELS, group_idx), ("a", a))
+    )
     if size is None and is_traced(labels):
         raise make_error("size_needed", _OP)
     framework = composed.Framework(

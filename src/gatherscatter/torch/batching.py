@@ -33,8 +33,11 @@ def with_batch_columns(indices: Tensor, batch_dims: int) -> Tensor:
     """Return index tuples that also have the positions in the leading ``batch_dims`` axes."""
     sizes = indices.shape[:batch_dims]
     shape = (*indices.shape[:-1], 1)
+    if indices.dtype.itemsize < 8:  # the type may not hold the positions
+        indices = indices.to(torch.int64)
     columns = [
-        torch.arange(size, dtype=indices.dtype, device=indices.device)
+        torch.arange(size, device=indices.device)
+        .to(indices.dtype)
         .reshape(-1, *(1,) * (indices.ndim - 1 - dim))
         .expand(shape)
         for dim, size in enumerate(sizes)

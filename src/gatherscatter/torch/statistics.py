@@ -10,6 +10,7 @@ from torch import Tensor
 
 from gatherscatter.errors import with_call_errors
 from gatherscatter.functions.statistics import composed
+from gatherscatter.functions.statistics.layout import LABELS
 from gatherscatter.functions.statistics.names import DEFAULT_FILL
 from gatherscatter.torch.functions import check_memory
 
@@ -68,8 +69,10 @@ def aggregate(
     >>> a.grad
     tensor([-1.,  1.,  0.])
     """
-    values = a if isinstance(a, Tensor) else torch.as_tensor(a)
-    labels = group_idx if isinstance(group_idx, Tensor) else torch.as_tensor(group_idx, device=values.device)
+    values = a if isinstance(a, Tensor) else torch.as_tensor(composed.read_input("a", a))
+    labels = group_idx
+    if not isinstance(labels, Tensor):
+        labels = torch.as_tensor(composed.read_input(LABELS, labels), device=values.device)
     check_memory(_OP, group_idx=labels, a=values)
     options = {"fill_value": fill_value, "axis": axis, "ddof": ddof}
     return composed.aggregate(_OP, _framework(), labels, values, func, size, **options)  # type: ignore[no-any-return]

@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from gatherscatter.arrays import convert
 from gatherscatter.errors import OpError, integer_fault, make_error, reword
 from gatherscatter.functions.statistics.layout import LABELS, read_size
 from gatherscatter.functions.statistics.names import DEFAULT_FILL, default_fill, find_function
 
 NAMES = ("sum", "prod", "mean", "var", "std", "min", "max", "first", "last", "any", "all", "argmin", "argmax", "len")
+
+
+def read_input(name: str, value: Any) -> Any:
+    """Return an input of `aggregate` that is not an array of the framework, without a loss of masks, units or labels.
+
+    Numbers and lists stay, because the framework selects their type.
+    """
+    plain = isinstance(value, (int, float, complex, list, tuple))
+    return value if plain else convert.as_array("aggregate", name, value)
 
 
 class Framework(NamedTuple):

@@ -195,7 +195,7 @@ def _sum_of_squares(call: Aggregation) -> np.ndarray:
 def _length(call: Aggregation) -> np.ndarray:
     values = call.layout.values
     shape = (values.shape[0], call.layout.groups, values.shape[2]) if values.ndim else call.counts.shape
-    return _with_neutral(call, np.broadcast_to(call.counts, shape), 0)
+    return _with_neutral(call, np.broadcast_to(call.counts, shape).copy(), 0)
 
 
 def _mean(call: Aggregation) -> np.ndarray:
