@@ -375,9 +375,14 @@ class Stored(Library):
 
 
 def _fields(names: list[str]) -> list[str]:
-    """Return the keyword arguments that set the fields of an `Operation` from the parameters of a function."""
+    """Return the arguments that set the fields of an `Operation` from the parameters of a function.
+
+    The first fields are set by position, which makes an operation twice as fast.
+    """
     bags = ["bags=Bags(num_segments)"] if "num_segments" in names else []
-    return [f"{name}={name}" for name in Operation._fields[2:] if name in names] + bags
+    fields = Operation._fields[2:]
+    first = list(itertools.takewhile(names.__contains__, fields))
+    return [*first, *(f"{name}={name}" for name in fields[len(first) :] if name in names), *bags]
 
 
 def _call(start: str, function: str, arguments: list[str], brackets: str = "()") -> Iterator[str]:

@@ -19,11 +19,12 @@ struct Tensor {
 
 // A tensor in memory. Elements can lie apart.
 struct StridedTensor : Tensor {
-    std::byte* memory = nullptr;
-    int64_t size = 0;           // in bytes
     bool is_contiguous = true;  // and aligned
-    bool is_aligned = true;
-    const int64_t* strides = nullptr;  // in bytes; the memory of the caller
+    // Only set for a tensor that is present, because calls take nanoseconds.
+    bool is_aligned;
+    std::byte* memory;
+    int64_t size;            // in bytes
+    const int64_t* strides;  // in bytes; the memory of the caller
 
     // Whether an element of this tensor may be in the memory of another, which is contiguous.
     bool overlaps(const StridedTensor& contiguous) const;

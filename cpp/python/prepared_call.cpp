@@ -46,7 +46,6 @@ Outcome check_reduction(const Call& call) {
 void describe(PyObject* object, StridedTensor& tensor) {
     PyArrayObject* const given = array(object);
     tensor.present = true;
-    tensor.dtype = element_type(PyArray_DESCR(given));
     tensor.item_size = PyArray_ITEMSIZE(given);
     tensor.shape.append(as_int64(PyArray_DIMS(given)), PyArray_NDIM(given));
     tensor.size = size_in_bytes(given);
@@ -78,6 +77,7 @@ Outcome check(PreparedCall& prepared, MoveTensors& tensors, IndexType& type) {
     if (always && !prepared.views.pin(call)) return Outcome::failed;
     if (const Outcome checked = check_reduction(call); checked != Outcome::done) return checked;
     describe(call.data, tensors.data);
+    tensors.data.dtype = element_type(PyArray_DESCR(array(call.data)));
     describe(call.indices, tensors.indices);
     if (call.updates) describe(call.updates, tensors.updates);
     if (call.out) describe(call.out, tensors.out);

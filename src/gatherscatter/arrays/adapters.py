@@ -191,7 +191,7 @@ def array_function(*names: str, op: str = "") -> Callable[[Function], Function]:
         signature = inspect.signature(function)
         parameters = signature.parameters
         by_position = sum(one.kind is not inspect.Parameter.KEYWORD_ONLY for one in parameters.values())
-        name, named = function.__qualname__, op or function.__name__
+        method, named = function.__qualname__, op or function.__name__
         first = int("self" in parameters)
 
         def run(*given: Any, **keywords: Any) -> Any:
@@ -202,19 +202,19 @@ def array_function(*names: str, op: str = "") -> Callable[[Function], Function]:
             bound.apply_defaults()
             options = bound.arguments
             arrays = {each: options.pop(each) for each in parameters if each in names}
-            return dispatch(name, named, arrays, options, function)
+            return dispatch(method, named, arrays, options, function)
 
         general = with_call_errors(wraps(function)(run), named)
 
         @wraps(function)
         def call(*given: Any, **keywords: Any) -> Any:
-            if len(given) > by_position or not parameters.keys() >= keywords.keys():
+            if len(given) > by_position:
                 return general(*given, **keywords)
             for value in given[first:]:
                 if type(value) not in _PLAIN:
                     return general(*given, **keywords)
-            for value in keywords.values():
-                if type(value) not in _PLAIN:
+            for name, value in keywords.items():
+                if type(value) not in _PLAIN or name not in parameters:
                     return general(*given, **keywords)
             try:
                 return function(*given, **keywords)

@@ -71,7 +71,7 @@ def gather(
     >>> gs.gather(da.arange(12, chunks=5), [7, -1, 0]).compute()
     array([ 7, 11,  0])
     """
-    operation = Operation("gather", Kernel.GATHER, axis=axis, batch_dims=batch_dims, mode=mode, num_threads=num_threads)
+    operation = Operation("gather", Kernel.GATHER, axis, batch_dims, mode, num_threads=num_threads)
     inputs = {"data": data, "indices": indices}
     return run(operation, inputs, plan, out)
 
@@ -100,7 +100,7 @@ def gather_elements(
     array([[2, 0],
            [4, 4]])
     """
-    operation = Operation("gather_elements", Kernel.GATHER_ELEMENTS, axis=axis, mode=mode, num_threads=num_threads)
+    operation = Operation("gather_elements", Kernel.GATHER_ELEMENTS, axis, mode=mode, num_threads=num_threads)
     inputs = {"data": data, "indices": indices}
     return run(operation, inputs, plan, out)
 
@@ -161,7 +161,7 @@ def scatter_update(
     operation = Operation(
         "scatter_update",
         Kernel.SCATTER_UPDATE,
-        axis=axis,
+        axis,
         mode=mode,
         reduction=reduction,
         include_self=include_self,
@@ -202,7 +202,7 @@ def scatter_elements(
     operation = Operation(
         "scatter_elements",
         Kernel.SCATTER_ELEMENTS,
-        axis=axis,
+        axis,
         mode=mode,
         reduction=reduction,
         include_self=include_self,

@@ -185,7 +185,12 @@ class Prepared:
         ValueError, TypeError
             A shape or type is not valid.
         """
-        if out is None and num_threads is None and _is_plain(data) and data.shape[self.axis :][:1] == self.dims:
+        if (
+            out is None
+            and num_threads is None
+            and type(data) is np.ndarray
+            and data.shape[self.axis :][:1] == self.dims
+        ):
             result = _GATHER(data, self.rows, self.axis)
             if result is not NotImplemented:
                 return result

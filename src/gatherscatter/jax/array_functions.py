@@ -55,7 +55,7 @@ def gather(
            [0., 0.],
            [2., 2.]], dtype=float32)
     """
-    operation = Operation("gather", Kernel.GATHER, axis=axis, batch_dims=batch_dims, mode=mode, num_threads=num_threads)
+    operation = Operation("gather", Kernel.GATHER, axis, batch_dims, mode, num_threads=num_threads)
     inputs = {"data": data, "indices": indices}
     return run(operation, inputs)
 
@@ -78,7 +78,7 @@ def gather_elements(
     Array([[1, 1],
            [4, 3]], dtype=int32)
     """
-    operation = Operation("gather_elements", Kernel.GATHER_ELEMENTS, axis=axis, mode=mode, num_threads=num_threads)
+    operation = Operation("gather_elements", Kernel.GATHER_ELEMENTS, axis, mode=mode, num_threads=num_threads)
     inputs = {"data": data, "indices": indices}
     return run(operation, inputs)
 
@@ -137,7 +137,7 @@ def scatter_update(
     operation = Operation(
         "scatter_update",
         Kernel.SCATTER_UPDATE,
-        axis=axis,
+        axis,
         mode=mode,
         reduction=reduction,
         include_self=include_self,
@@ -173,7 +173,7 @@ def scatter_elements(
     operation = Operation(
         "scatter_elements",
         Kernel.SCATTER_ELEMENTS,
-        axis=axis,
+        axis,
         mode=mode,
         reduction=reduction,
         include_self=include_self,

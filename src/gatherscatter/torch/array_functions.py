@@ -49,7 +49,7 @@ def gather(
     tensor([[1., 1.],
             [2., 2.]])
     """
-    operation = Operation("gather", Kernel.GATHER, axis=axis, batch_dims=batch_dims, mode=mode, num_threads=num_threads)
+    operation = Operation("gather", Kernel.GATHER, axis, batch_dims, mode, num_threads=num_threads)
     inputs = {"data": data, "indices": indices}
     return run(operation, inputs, out)
 
@@ -73,7 +73,7 @@ def gather_elements(
     tensor([[2.],
             [3.]])
     """
-    operation = Operation("gather_elements", Kernel.GATHER_ELEMENTS, axis=axis, mode=mode, num_threads=num_threads)
+    operation = Operation("gather_elements", Kernel.GATHER_ELEMENTS, axis, mode=mode, num_threads=num_threads)
     inputs = {"data": data, "indices": indices}
     return run(operation, inputs, out)
 
@@ -137,7 +137,7 @@ def scatter_update(
     operation = Operation(
         "scatter_update",
         Kernel.SCATTER_UPDATE,
-        axis=axis,
+        axis,
         mode=mode,
         reduction=reduction,
         include_self=include_self,
@@ -176,7 +176,7 @@ def scatter_elements(
     operation = Operation(
         "scatter_elements",
         Kernel.SCATTER_ELEMENTS,
-        axis=axis,
+        axis,
         mode=mode,
         reduction=reduction,
         include_self=include_self,

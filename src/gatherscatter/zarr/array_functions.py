@@ -76,7 +76,7 @@ def gather(
     array([[ 9, 10, 11],
            [ 0,  1,  2]])
     """
-    operation = Operation("gather", Kernel.GATHER, axis=axis, batch_dims=batch_dims, mode=mode, num_threads=num_threads)
+    operation = Operation("gather", Kernel.GATHER, axis, batch_dims, mode, num_threads=num_threads)
     terms = Terms(
         num_threads=num_threads,
         workers=workers,
@@ -115,7 +115,7 @@ def gather_elements(
     array([[2, 0],
            [4, 4]])
     """
-    operation = Operation("gather_elements", Kernel.GATHER_ELEMENTS, axis=axis, mode=mode, num_threads=num_threads)
+    operation = Operation("gather_elements", Kernel.GATHER_ELEMENTS, axis, mode=mode, num_threads=num_threads)
     terms = Terms(
         num_threads=num_threads,
         workers=workers,
@@ -239,7 +239,7 @@ def scatter_update(
     operation = Operation(
         "scatter_update",
         Kernel.SCATTER_UPDATE,
-        axis=axis,
+        axis,
         mode=mode,
         reduction=reduction,
         include_self=include_self,
@@ -296,7 +296,7 @@ def scatter_elements(
     operation = Operation(
         "scatter_elements",
         Kernel.SCATTER_ELEMENTS,
-        axis=axis,
+        axis,
         mode=mode,
         reduction=reduction,
         include_self=include_self,
