@@ -130,7 +130,6 @@ namespace {
 
 bool read_options(const Arguments& arguments, Call& call) {
     PyObject* const* const values = arguments.values;
-    call.out = or_none(values[parameter::out]);
     return read_integer(call.op, parameter::axis, values[parameter::axis], call.axis) &&
            read_integer(call.op, parameter::batch_dims, values[parameter::batch_dims], call.batch_dims) &&
            read_mode(call.op, values[parameter::mode], is_scatter(call.kernel), call.rule.mode) &&
@@ -281,6 +280,7 @@ bool read_call(const Arguments& arguments, Call& call) {
     call.data = values[parameter::data];
     call.indices = values[parameter::indices];
     call.updates = values[parameter::updates];
+    call.out = or_none(values[parameter::out]);
     return !arguments.has_options || read_options(arguments, call);
 }
 

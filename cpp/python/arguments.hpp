@@ -13,7 +13,7 @@ inline constexpr int gather_reduce_function = kernel_count, gather_quantized_fun
 struct Arguments {
     int function = 0;  // its position in `signatures`
     PyObject* op = nullptr;
-    bool has_options = true;  // whether others than the required arguments are given
+    bool has_options = true;  // whether others than the required arguments and `out` are given
     PyObject* values[parameter::count] = {};
 };
 
@@ -32,12 +32,12 @@ bool bind(PyObject* const* given, Py_ssize_t positional, PyObject* keywords, Arg
     constexpr const Signature& signature = signatures[function];
     arguments.function = function;
     arguments.op = function_objects[function];
-    arguments.has_options = keywords || positional > signature.required;
     if (positional > signature.positional) return refuse_count(function, positional);
     for (Py_ssize_t i = 0; i < positional; ++i) arguments.values[signature.parameters[i]] = given[i];
     const Py_ssize_t count = keywords ? PyTuple_GET_SIZE(keywords) : 0;
     for (Py_ssize_t i = 0; i < count; ++i)
         if (!bind_keyword(function, PyTuple_GET_ITEM(keywords, i), given[positional + i], arguments)) return false;
+    arguments.has_options = positional > signature.required || count > (arguments.values[parameter::out] ? 1 : 0);
     for (int i = 0; i < signature.required; ++i)
         if (!arguments.values[signature.parameters[i]]) return refuse_missing(function, signature.parameters[i]);
     return true;

@@ -47,8 +47,9 @@ void describe(PyObject* object, StridedTensor& tensor) {
     PyArrayObject* const given = array(object);
     tensor.present = true;
     tensor.item_size = PyArray_ITEMSIZE(given);
-    tensor.shape.append(as_int64(PyArray_DIMS(given)), PyArray_NDIM(given));
-    tensor.size = size_in_bytes(given);
+    tensor.size = tensor.item_size;
+    tensor.shape.rank = PyArray_NDIM(given);
+    for (int d = 0; d < tensor.shape.rank; ++d) tensor.size *= tensor.shape.dim[d] = PyArray_DIM(given, d);
     tensor.memory = bytes(given);
     tensor.is_aligned = PyArray_ISALIGNED(given);
     tensor.is_contiguous = is_contiguous(object);
