@@ -22,6 +22,7 @@ import gatherscatter as gs
 import gatherscatter_conformance
 import gatherscatter_models as gm
 from gatherscatter import oracle
+from gatherscatter.operation import SCATTERS, Form, Kernel
 from gatherscatter_conformance import build, corpus, store, unspecified
 from gatherscatter_conformance.case import KINDS, Case, element_type
 from gatherscatter_conformance.exports import FORMATS, about
@@ -188,9 +189,9 @@ def test_every_version_has_the_edges_that_concern_it(row: Any) -> None:
         wanted |= {"index type", "scalar", "shape", "slices", "repeated", "nan", "zero sign", "rounding", "wrap-around"}
     elif row.kernel not in ("gather_tree", "tensor_scatter"):
         wanted |= {"negative", "index type", "scalar", "long axis", "wide values", "attribute"}
-        wanted |= {"k=0", "shape", "slices"} if row.kernel.endswith("nd") else {"axis"}
-        wanted |= {"box", "shape"} if row.kernel.endswith("elements") else set()
-        wanted |= {"repeated", "many updates", "shape"} if row.kernel.startswith("scatter") else set()
+        wanted |= {"k=0", "shape", "slices"} if Kernel(row.kernel).form == Form.TUPLES else {"axis"}
+        wanted |= {"box", "shape"} if Kernel(row.kernel).form == Form.LANES else set()
+        wanted |= {"repeated", "many updates", "shape"} if row.kernel in SCATTERS else set()
         wanted -= {"wide values"} if row.kernel == "gather_quantized" else set()
     if any(one.name == "batch_dims" for one in row.attributes):
         wanted.add("batch dims")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import gatherscatter as gs
 from gatherscatter import oracle
 from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
+from gatherscatter.operation import Form, Kernel
 from gatherscatter_conformance.random_calls import fill_from_bytes
 from gatherscatter_conformance.random_source import HypothesisChoices
 from tests.support.cases import CASES
@@ -42,7 +43,7 @@ def f32(values: Any) -> np.ndarray:
 
 def as_tuples(kernel: str, indices: Any) -> np.ndarray:
     """Return one-dimensional targets in the form that the kernel takes."""
-    return np.asarray(indices)[..., None] if kernel.endswith("_nd") else np.asarray(indices)
+    return np.asarray(indices)[..., None] if Kernel(kernel).form == Form.TUPLES else np.asarray(indices)
 
 
 # ---------------------------------------------------------------------------------------------------- random calls

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
+from gatherscatter.operation import SCATTERS, Form, Kernel
 
 THREADS = (1, 2, 3, 7, 64)
 MANY = 1_000_000
@@ -182,9 +183,9 @@ def arguments(row: Any, dtype: np.dtype) -> tuple[list[np.ndarray], dict[str, An
     many = values((n, width), dtype)
     data = many if row.kernel == "scatter_elements" else many[:SLOTS]  # indices must not be longer than data
     indices = rng.integers(0, SLOTS, (n, width)).astype(index)
-    if not row.kernel.endswith("elements"):
-        indices = indices[:, :1] if row.kernel.endswith("nd") else indices[:, 0]
-    updates = [many] if row.kernel.startswith("scatter") else []
+    if Kernel(row.kernel).form != Form.LANES:
+        indices = indices[:, :1] if Kernel(row.kernel).form == Form.TUPLES else indices[:, 0]
+    updates = [many] if row.kernel in SCATTERS else []
     axis = [np.array(0)] if row.inputs[-1].kind == "axis" else []
     more = {"axis": 0} if any(attribute.name == "axis" for attribute in row.attributes) else {}
     return [data, indices, *updates, *axis], more

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import gatherscatter as gs
 from gatherscatter import oracle
+from gatherscatter.operation import Form, Kernel
 from gatherscatter_conformance.random_calls import RandomCall, Traits, dtype_of
 from tests.support.strategies import arrays, kernel_calls, shapes
 
@@ -32,7 +33,7 @@ def draw_call(data: Any, kernel: str, element: str) -> RandomCall:
 
 
 def sizes(kernel: str, shape: tuple, axis: int) -> Any:
-    return (lambda p: shape[p[-1]]) if kernel.endswith("_nd") else (lambda p: shape[axis])
+    return (lambda p: shape[p[-1]]) if Kernel(kernel).form == Form.TUPLES else (lambda p: shape[axis])
 
 
 def equal(result: np.ndarray, expected: np.ndarray) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from gatherscatter.errors import OpIndexError
 from gatherscatter.functions.chunked import ChunkedMovement, count_tuples, group_by_block, iterate_windows
-from gatherscatter.operation import Kernel, Operation
+from gatherscatter.operation import Form, Kernel, Operation
 
 
 @pytest.mark.parametrize("shape", [(), (7,), (3, 5), (4, 1, 6), (2, 3, 4, 5), (9, 2), (3, 0)])
@@ -80,12 +80,12 @@ def test_rows_of_chunks(
     shape, rng = (9, 5, 4), np.random.default_rng(1)
     move = ChunkedMovement.of(Operation("op", Kernel(kernel), axis, batch_dims, mode), shape, chunks, indices_shape)
     sizes = [each.size for each in move.named]
-    high = sizes if kernel.endswith("_nd") else sizes[0]
+    high = sizes if Kernel(kernel).form == Form.TUPLES else sizes[0]
     extra = 0 if mode == "raise" else 3
     indices = rng.integers(-np.array(high) - extra, np.array(high) + extra, indices_shape)
     named = np.empty((*move.positions, len(move.axes)), int)
     bad = np.zeros(move.positions, bool)
-    columns = iter(np.moveaxis(indices, -1, 0) if kernel.endswith("_nd") else [indices])
+    columns = iter(np.moveaxis(indices, -1, 0) if Kernel(kernel).form == Form.TUPLES else [indices])
     for n, each in enumerate(move.axes):
         if each.along is not None:
             named[..., n] = np.indices(move.positions)[each.along]

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import gatherscatter as gs
 from gatherscatter import _core
+from gatherscatter.operation import SCATTERS, Form, Kernel
 from tests.support.byte_order import swapped
 
 SLACK = 64 * 1024  # headers of arrays, tuples and the like
@@ -87,13 +88,13 @@ def calls(draw: st.DrawFn) -> tuple[str, list[Any], dict[str, Any]]:
     data = rng.integers(0, 2, (rows, width)).astype(dtype)
     index = rng.integers(0, rows, count)
     slots: tuple[int, ...] = (count, width)
-    if function.endswith("nd"):
+    if Kernel(function).form == Form.TUPLES:
         index = index[:, None]
-    elif function.endswith("elements"):
+    elif Kernel(function).form == Form.LANES:
         index = np.broadcast_to(index[:, None], slots) if draw(st.booleans()) else rng.integers(0, rows, slots)
     index = index.astype(draw(st.sampled_from(["i8", "i4"])))
     options: dict[str, Any] = {}
-    scatter = function.startswith("scatter")
+    scatter = function in SCATTERS
     if scatter and dtype.kind != "b":
         options["reduction"] = draw(st.sampled_from(["none", "add", "mean", "mul"]))
         options["include_self"] = draw(st.booleans())

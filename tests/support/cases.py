@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from gatherscatter import oracle
+from gatherscatter.operation import SCATTERS
 from gatherscatter_conformance import random_calls
 from gatherscatter_conformance.random_calls import Traits
 from gatherscatter_conformance.random_source import Choices
@@ -50,7 +51,7 @@ def prepared(c: Choices, kernel: str) -> None:
 def many(c: Choices, kernel: str) -> None:
     """Use more indices than blocks, spans and parcels hold, in some order, in every way to call."""
     call, threads = random_calls.array_call(c, kernel, random_calls.FIXED, many=True), c.pick(THREADS)
-    scatter = kernel.startswith("scatter")
+    scatter = kernel in SCATTERS
     ways = [
         lambda: judge.check_array_call(kernel, call, threads),
         lambda: judge.check_out(kernel, call, c.pick(OUT_LAYOUTS), threads),

@@ -11,6 +11,7 @@ import numpy as np
 
 import gatherscatter as gs
 from gatherscatter import oracle
+from gatherscatter.operation import Form, Kernel
 from gatherscatter_conformance.random_calls import RandomCall, change_layout
 
 ERRORS = (TypeError, ValueError, IndexError)
@@ -173,7 +174,7 @@ def check_prepared(kernel: str, call: RandomCall, num_threads: int | None) -> No
     """Check that prepared indices give the same result."""
     (data, indices, *updates), keywords = call
     keywords = {key: value for key, value in keywords.items() if key not in ("mode", "batch_dims")}
-    axis = None if kernel.endswith("_nd") else keywords.pop("axis")
+    axis = None if Kernel(kernel).form == Form.TUPLES else keywords.pop("axis")
     expected = outcome(oracle.array_call, kernel, *call.inputs, **keywords, **({} if axis is None else {"axis": axis}))
     prepared = outcome(gs.prepare, indices, data.shape, axis=axis)
     if isinstance(prepared, Exception):

@@ -9,7 +9,7 @@ import torch
 import gatherscatter as gs
 import gatherscatter.torch as gst
 from gatherscatter.arrays.torch_tensors import USES_TORCH_OPERATORS
-from gatherscatter.operation import make_operation
+from gatherscatter.operation import Form, Kernel, make_operation
 from gatherscatter.oracle import array_functions
 from gatherscatter.oracle.arithmetic import is_reducible
 from gatherscatter.torch import segment
@@ -76,8 +76,8 @@ def reduce(data, indices, **options):
 def draw_call(rng, name, mode, index_type, *, batched=True):
     """Draw the shape of data, indices, the shape of the slots, and the keywords of a call."""
     shape = tuple(rng.integers(1, 5, rng.integers(1, 4)))
-    if name.endswith("nd"):
-        batch = int(rng.integers(0, len(shape))) if batched and name.startswith("gather") else 0
+    if Kernel(name).form == Form.TUPLES:
+        batch = int(rng.integers(0, len(shape))) if batched and name in GATHERS else 0
         k = int(rng.integers(0, len(shape) - batch + 1))
         lead = (*shape[:batch], *rng.integers(0, 6, rng.integers(0 if not batch else 1, 3)))
         columns = [draw_indices(rng, lead, size, mode, index_type) for size in shape[batch : batch + k]]
@@ -85,7 +85,7 @@ def draw_call(rng, name, mode, index_type, *, batched=True):
         return shape, indices, (*lead, *shape[batch + k :]), {"batch_dims": batch} if batch else {}
     axis = int(rng.integers(-len(shape), len(shape)))
     size = shape[axis]
-    if name.endswith("elements"):
+    if Kernel(name).form == Form.LANES:
         box = tuple(
             int(rng.integers(0, n + 1)) if d != axis % len(shape) else int(rng.integers(0, 7))
             for d, n in enumerate(shape)
@@ -241,7 +241,7 @@ def test_errors_of_bags(device, bags, text):
 @pytest.mark.parametrize("name", [*GATHERS, *SCATTERS])
 def test_errors_name_the_position_and_nothing_is_written(device, name):
     data = torch.arange(12.0, device=device).reshape(3, 4)
-    indices = torch.tensor([[0, 1], [2, 9]] if not name.endswith("nd") else [[0, 1], [1, 4]], device=device)
+    indices = torch.tensor([[0, 1], [2, 9]] if Kernel(name).form != Form.TUPLES else [[0, 1], [1, 4]], device=device)
     others = []
     if name in SCATTERS:
         others = [torch.ones({"scatter_nd": (2,), "scatter_elements": (2, 2)}.get(name, (2, 2, 4)), device=device)]

@@ -9,6 +9,7 @@ import pytest
 
 import gatherscatter as gs
 from gatherscatter import oracle
+from gatherscatter.operation import SCATTERS, Form, Kernel
 from gatherscatter_conformance import random_calls
 from gatherscatter_conformance.random_calls import RandomCall, Traits
 from gatherscatter_conformance.random_source import ByteChoices, Choices
@@ -87,9 +88,9 @@ def check_own(kernel: str, op_type: str, call: RandomCall, c: Choices) -> None:
     inputs, keywords = call
     expected = outcome(oracle.array_call, kernel, *inputs, **keywords)
     attributes = {key: int(value) if isinstance(value, bool) else value for key, value in keywords.items()}
-    if kernel == "gather_elements" or kernel.startswith("scatter"):
+    if kernel == "gather_elements" or kernel in SCATTERS:
         attributes.pop("batch_dims", None)
-    if kernel.endswith("_nd"):
+    if Kernel(kernel).form == Form.TUPLES:
         attributes.pop("axis", None)
     result = outcome(run_node, op_type, inputs, attributes, c.pick(SHAPES))
     compare(result, expected, inputs[0], f"gatherscatter.{op_type}", keywords)
