@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("torch")
 from gatherscatter.arrays.torch_tensors import USES_TORCH_OPERATORS
 
 only_core = pytest.mark.skipif(USES_TORCH_OPERATORS, reason="a promise of the core; the kernels for devices differ")

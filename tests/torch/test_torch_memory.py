@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 
 import gatherscatter as gs
-from gatherscatter.arrays.torch_tensors import USES_TORCH_OPERATORS
 from gatherscatter.errors import OpError, OpValueError
 
 torch: Any = pytest.importorskip("torch")
-
 import gatherscatter.torch as gst  # noqa: E402
+from gatherscatter.arrays.torch_tensors import USES_TORCH_OPERATORS  # noqa: E402
 from gatherscatter.torch import segment  # noqa: E402
 from tests.support.devices import only_core  # noqa: E402
 
