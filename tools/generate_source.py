@@ -31,6 +31,7 @@ if __name__ == "__main__":  # a stand-in for the package, so that the table is i
     sys.modules["gatherscatter"] = ModuleType("gatherscatter")
     sys.modules["gatherscatter"].__path__ = [str(ROOT / "src" / "gatherscatter")]
 
+from gatherscatter.messages.choices import BAG_STATISTICS  # noqa: E402
 from gatherscatter.operation import (  # noqa: E402
     FUNCTIONS,
     REQUIRED,
@@ -217,6 +218,7 @@ def write_signatures() -> str:
         parameters="\n".join(f"    {each}," for each in listed),
         names=quoted,
         rows="\n".join(rows),
+        statistics=", ".join(f'"{name}"' for name in BAG_STATISTICS),
         records="\n".join(
             f"inline constexpr Parameter {record}_fields[] = {{{', '.join(map(_identifier, members))}}};"
             for record, members in records.items()
@@ -261,6 +263,9 @@ inline constexpr Signature signatures[] = {{
 }}  // namespace parameter
 using parameter::Parameter;
 using parameter::signatures;
+
+// The reductions of gather_reduce that Python computes.
+inline constexpr const char* bag_statistics[] = {{{statistics}}};
 
 }}  // namespace gs
 """

@@ -124,10 +124,6 @@ bool read_fields(PyObject* record, Py_ssize_t first, const Parameter (&fields)[n
     return true;
 }
 
-}  // namespace
-
-namespace {
-
 bool read_options(const Arguments& arguments, Call& call) {
     PyObject* const* const values = arguments.values;
     return read_integer(call.op, parameter::axis, values[parameter::axis], call.axis) &&

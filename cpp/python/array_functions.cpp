@@ -11,6 +11,7 @@ namespace {
 PyObject* fallback;  // runs calls on arguments that are not plain arrays
 
 PyObject* call_fallback(const Arguments& arguments) {
+    if (!fallback) return refuse("the package was not imported");
     const Ref given = name_arguments(arguments);
     if (!given) return nullptr;
     PyObject* const parts[] = {function_objects[arguments.function], given.get()};
@@ -66,9 +67,6 @@ Outcome run_with_lists(QuantizedCall& call, PyObject*& result) {
 bool check_effects(const Call& call) { return check_effects(call.op, call); }
 bool check_effects(const BagCall&) { return true; }  // checked with the arguments
 bool check_effects(const QuantizedCall&) { return true; }
-
-// The statistics of bags, which the layers above compute.
-constexpr const char* bag_statistics[] = {"var", "std", "first", "last", "any", "all", "argmin", "argmax", "count"};
 
 template <int function, class C>
 PyObject* array_function(PyObject*, PyObject* const* given, Py_ssize_t positional, PyObject* keywords) {

@@ -18,6 +18,7 @@ void report_faults_to(PyObject* report) { Py_XSETREF(reporter, Py_NewRef(report)
 
 bool report(const char* name, PyObject* facts) {
     const Ref held(facts), first(Py_BuildValue("(s)", name));
+    if (!reporter) return refuse("the package was not imported");
     const Ref arguments(held && first ? PySequence_Concat(first.get(), held.get()) : nullptr);
     return arguments && Ref(PyObject_CallObject(reporter, arguments.get()));
 }

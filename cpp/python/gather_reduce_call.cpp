@@ -35,10 +35,6 @@ struct PreparedBags {
     PyObject* dtype() const { return reinterpret_cast<PyObject*>(type()); }
 };
 
-Tensor tensor_of(PyArrayObject* array) {
-    return {true, element_type(PyArray_DESCR(array)), PyArray_ITEMSIZE(array), shape_of(array)};
-}
-
 PyObject* given(const BagCall& call, BagInput input) { return call.inputs[static_cast<size_t>(input)]; }
 
 // The array with the type of the result.

@@ -159,15 +159,23 @@ bool same_type(PyArrayObject* a, PyArrayObject* b) {
     return PyArray_DESCR(a) == PyArray_DESCR(b) || PyArray_EquivTypes(PyArray_DESCR(a), PyArray_DESCR(b));
 }
 
-bool overlap(PyArrayObject* a, PyArrayObject* contiguous) {
-    if (PyArray_SIZE(a) == 0 || PyArray_SIZE(contiguous) == 0) return false;
-    const char *low = PyArray_BYTES(a), *high = low + PyArray_ITEMSIZE(a);
-    for (int i = 0; i < PyArray_NDIM(a); ++i) {
-        const npy_intp reach = PyArray_STRIDE(a, i) * (PyArray_DIM(a, i) - 1);
-        (reach < 0 ? low : high) += reach;
-    }
-    const char* begin = PyArray_BYTES(contiguous);
-    return low < begin + PyArray_NBYTES(contiguous) && begin < high;
+Tensor tensor_of(PyArrayObject* array) {
+    if (!array) return {};
+    return {true, element_type(PyArray_DESCR(array)), PyArray_ITEMSIZE(array), shape_of(array)};
+}
+
+void describe(PyObject* object, StridedTensor& tensor) {
+    PyArrayObject* const given = array(object);
+    tensor.present = true;
+    tensor.item_size = PyArray_ITEMSIZE(given);
+    tensor.size = tensor.item_size;
+    tensor.shape.rank = PyArray_NDIM(given);
+    for (int d = 0; d < tensor.shape.rank; ++d)
+        tensor.size = saturating_multiply(tensor.size, tensor.shape.dim[d] = PyArray_DIM(given, d));
+    tensor.memory = bytes(given);
+    tensor.is_aligned = PyArray_ISALIGNED(given);
+    tensor.is_contiguous = is_contiguous(object);
+    tensor.strides = as_int64(PyArray_STRIDES(given));
 }
 
 Ref array_of_numbers(PyObject* object) {

@@ -10,6 +10,7 @@
 #include "casts.hpp"
 #include "kernels.hpp"
 #include "parallel.hpp"
+#include "tensor.hpp"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
@@ -67,7 +68,10 @@ bool is_text(PyArrayObject*);                 // text of fixed width
 // Whether an object is an exact ndarray whose elements are plain bytes.
 bool is_plain(PyObject*);
 bool same_type(PyArrayObject*, PyArrayObject*);
-bool overlap(PyArrayObject*, PyArrayObject* contiguous);
+
+// Descriptions of arrays for the front end. `describe` does not set the element type.
+Tensor tensor_of(PyArrayObject*);  // not present for null
+void describe(PyObject*, StridedTensor&);
 
 // Returns an array for a number of Python or NumPy, or for a list or tuple of numbers, which can be nested. Without an
 // exception, no reference means that the object is something else.

@@ -43,19 +43,6 @@ Outcome check_reduction(const Call& call) {
     return !exact || supports_exact(dtype, call.reduction) ? Outcome::done : raise_accumulate(call);
 }
 
-void describe(PyObject* object, StridedTensor& tensor) {
-    PyArrayObject* const given = array(object);
-    tensor.present = true;
-    tensor.item_size = PyArray_ITEMSIZE(given);
-    tensor.size = tensor.item_size;
-    tensor.shape.rank = PyArray_NDIM(given);
-    for (int d = 0; d < tensor.shape.rank; ++d) tensor.size *= tensor.shape.dim[d] = PyArray_DIM(given, d);
-    tensor.memory = bytes(given);
-    tensor.is_aligned = PyArray_ISALIGNED(given);
-    tensor.is_contiguous = is_contiguous(object);
-    tensor.strides = as_int64(PyArray_STRIDES(given));
-}
-
 // Returns the line that indices repeat, as an array of the same memory.
 Ref make_line(PyObject* indices, const StridedTensor& line) {
     npy_intp length = line.shape[0], stride = line.strides[0];

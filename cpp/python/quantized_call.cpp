@@ -72,18 +72,18 @@ bool hold(PyObject* object, Ref& held) {
     return static_cast<bool>(held);
 }
 
-Tensor tensor_of(PyArrayObject* array) {
-    if (!array) return {};
-    return {true, element_type(PyArray_DESCR(array)), PyArray_ITEMSIZE(array), shape_of(array)};
-}
-
 // Whether the kernel can write to `out`: it is contiguous and does not overlap any input.
 bool writes_directly(const PreparedQuantized& prepared) {
     PyObject* const out = prepared.call.out;
     if (!out || !PyArray_ISCARRAY(array(out))) return false;
+    StridedTensor written, read;
+    describe(out, written);
     for (const Ref* const input :
          {&prepared.data, &prepared.indices, &prepared.table.scales, &prepared.table.zero_points})
-        if (*input && overlap(input->array(), array(out))) return false;
+        if (*input) {
+            describe(input->get(), read);
+            if (read.overlaps(written)) return false;
+        }
     return true;
 }
 

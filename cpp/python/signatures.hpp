@@ -69,4 +69,7 @@ inline constexpr Parameter table_fields[] = {quantize_axis, block_size, bits};
 using parameter::Parameter;
 using parameter::signatures;
 
+// The reductions of gather_reduce that Python computes.
+inline constexpr const char* bag_statistics[] = {"var", "std", "first", "last", "any", "all", "argmin", "argmax", "count"};
+
 }  // namespace gs

@@ -85,7 +85,7 @@ __getattr__, __dir__ = attach(
     moved={name: f"gatherscatter_models.{name}" for name in ("ModelError", "doctor", "findings", "run")}
     | {"models": "gatherscatter_models"},
 )
-# The adapters register themselves with the packages that define the arrays of their libraries.
+# The adapters of other libraries, by the packages that define their arrays.
 adapters.ADAPTERS |= {
     "torch": "gatherscatter.arrays.torch_tensors:TORCH",
     "torch device": "gatherscatter.torch.adapter:DEVICE",

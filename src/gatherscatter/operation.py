@@ -39,6 +39,7 @@ class Kernel(StrEnum):
     GATHER_TREE = "gather_tree"
 
     __hash__ = str.__hash__  # that of Enum is a function of Python
+    __repr__ = str.__repr__
 
     @property
     def form(self) -> Form:

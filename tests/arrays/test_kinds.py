@@ -110,3 +110,34 @@ def test_errors_are_those_of_numpy() -> None:
     with pytest.raises(OpIndexError, match=r"indices\[0\] = 5 is out of range"):
         gs.gather(torch.ones(3), torch.tensor([5]), out=out)
     assert out.tolist() == [0]
+
+
+class WithoutModule:
+    """An object that NumPy reads. Its class has no module, like some classes that C code makes."""
+
+    __module__ = None  # type: ignore[assignment]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.arange(3.0)
+
+
+def test_classes_without_module() -> None:
+    assert gs.gather(WithoutModule(), [2, 0]).tolist() == [2, 0]
+
+
+def test_errors_name_the_lazy_array() -> None:
+    da: Any = pytest.importorskip("dask.array")
+    data, lazy = np.arange(12.0).reshape(6, 2), da.arange(6, chunks=2)
+    steps = np.zeros((2, 1, 2), np.int32)
+    calls: dict[str, Any] = {
+        "key[0]": lambda: gs.at(data)[lazy].get(),
+        "indices": lambda: gs.gather_quantized(np.zeros((6, 2), np.uint8), lazy, np.ones((6, 1), np.float32)),
+        "parent_ids": lambda: gs.gather_tree(steps, da.from_array(steps), np.array([2], np.int32), 1),
+        "updates": lambda: gs.prepare([0, 1], 6).scatter(data, da.ones((2, 2))),
+        "scales": lambda: gs.gather_reduce(np.zeros((6, 2), np.uint8), segment_ids=[0] * 6, scales=da.ones((6, 1))),
+    }
+    for name, call in calls.items():
+        with pytest.raises(OpTypeError) as caught:
+            call()
+        assert caught.value.input == name
+        assert f"{name} is a Dask array, and this is not lazy" in str(caught.value)

@@ -88,7 +88,7 @@ class Adapter:
         return result
 
     def call(self, call: Call, **objects: Any) -> Any:
-        """Return the result of a call as an array of the library. ``objects`` are inputs that are given as they are."""
+        """Return the result of a call as an array of the library. ``objects`` are passed without conversion."""
         inputs = {name: self.give(value) for name, value in call.inputs.items()}
         return self.find(call.function)(**inputs | objects, **call.options)
 
@@ -105,10 +105,10 @@ class Adapter:
     def call_into(self, call: Call, out: np.ndarray | None) -> tuple[Exception | None, np.ndarray]:
         """Call with ``out=``, or with None write to the first input. Return the error, and what ``out`` then holds."""
         inputs = {name: self.give(value) for name, value in call.inputs.items()}
-        place = next(iter(inputs.values())) if out is None else self.give(out)
-        made = judge.outcome(self.find(call.function), **inputs, **call.options, out=place)
-        assert isinstance(made, Exception) or made is place
-        return made if isinstance(made, Exception) else None, self.take(place)
+        target = next(iter(inputs.values())) if out is None else self.give(out)
+        made = judge.outcome(self.find(call.function), **inputs, **call.options, out=target)
+        assert isinstance(made, Exception) or made is target
+        return made if isinstance(made, Exception) else None, self.take(target)
 
     def differentiate(self, calls: Sequence[Call], cotangents: Sequence[np.ndarray]) -> list[dict[str, np.ndarray]]:
         """Return the gradients of the inputs of each call."""
@@ -118,9 +118,9 @@ class Adapter:
         """Return an object of another class with the same values, or None."""
         return None
 
-    def describe_fault(self, call: Call, name: str, place: tuple[int, ...], value: Any) -> str:
+    def describe_fault(self, call: Call, name: str, position: tuple[int, ...], value: Any) -> str:
         """Return what an error says about an index that is out of range."""
-        return f"{call.function.partition('.')[0]}: {name}[{', '.join(map(str, place))}] = {value} is out of range"
+        return f"{call.function.partition('.')[0]}: {name}[{', '.join(map(str, position))}] = {value} is out of range"
 
     def _call_prepared(self, function: str) -> Any:
         prepare, method = self._module.prepare, function.partition(".")[2]

@@ -11,7 +11,7 @@ from gatherscatter.operation import SCATTERS, Kernel
 from tests.contract.calls import Call
 from tests.contract.expectations import expect_call, make_plain
 
-Place = tuple[str, tuple[int, ...]]
+Element = tuple[str, tuple[int, ...]]
 """The name of an input, and a position in it."""
 
 
@@ -29,12 +29,12 @@ def find_gradients(call: Call, cotangent: np.ndarray) -> dict[str, np.ndarray]:
     gradients = {name: np.zeros(array.shape) for name, array in inputs.items()}
     reduction = call.options.get("reduction", _find_default(call))
     for slot, terms in _list_terms(call).items():
-        values = [math.prod(float(inputs[name][place]) for name, place in term) * bool(term) for term in terms]
+        values = [math.prod(float(inputs[name][element]) for name, element in term) * bool(term) for term in terms]
         for n, term in enumerate(terms):
             share = float(cotangent[slot]) * _differentiate(reduction, values, n)
-            for k, (name, place) in enumerate(term):
+            for k, (name, element) in enumerate(term):
                 others = (float(inputs[other][at]) for j, (other, at) in enumerate(term) if j != k)
-                gradients[name][place] += share * math.prod(others)
+                gradients[name][element] += share * math.prod(others)
     return gradients
 
 
@@ -54,30 +54,32 @@ def _differentiate(reduction: str, values: list[float], n: int) -> float:
     return {"add": 1.0, "sub": -1.0 if n else 1.0, "mean": 1 / len(values)}[reduction]
 
 
-def _list_terms(call: Call) -> dict[tuple[int, ...], list[tuple[Place, ...]]]:
+def _list_terms(call: Call) -> dict[tuple[int, ...], list[tuple[Element, ...]]]:
     """Return for each number of the result the terms that are reduced.
 
     A term is a product of numbers of the inputs. An index that is out of range is a term without numbers, which is 0.
     """
-    terms: dict[tuple[int, ...], list[tuple[Place, ...]]] = {}
+    terms: dict[tuple[int, ...], list[tuple[Element, ...]]] = {}
     if call.function in SCATTERS:
         data = call.inputs["data"]
-        written = _name_places(call, data.shape)
+        written = _name_elements(call, data.shape)
         includes_self = call.options.get("include_self", True) and call.options.get("reduction", "none") != "none"
-        for place, target in written.items():
-            start: list[tuple[Place, ...]] = [(("data", target),)] if includes_self else []
-            terms.setdefault(target, start).append((("updates", place),))
+        for element, target in written.items():
+            start: list[tuple[Element, ...]] = [(("data", target),)] if includes_self else []
+            terms.setdefault(target, start).append((("updates", element),))
         untouched = set(np.ndindex(data.shape)) - set(terms)
-        return terms | {place: [(("data", place),)] for place in untouched}
+        return terms | {element: [(("data", element),)] for element in untouched}
     if call.function != Kernel.GATHER_REDUCE:
-        return {slot: [(("data", place),)] for slot, place in _name_places(call, call.inputs["data"].shape).items()}
+        return {
+            slot: [(("data", element),)] for slot, element in _name_elements(call, call.inputs["data"].shape).items()
+        }
     members, shape = call.inputs["indices"], call.inputs["data"].shape
     gather = Call("gather", {"indices": members.reshape(-1)}, {"mode": call.options.get("mode", "raise")})
-    sources = _name_places(gather, shape)
+    sources = _name_elements(gather, shape)
     for member, *column in np.ndindex((members.size, *shape[1:])):
         weight = ("weights", tuple(int(n) for n in np.unravel_index(member, members.shape)))
         source = sources.get((member, *column))
-        factors: list[Place] = (
+        factors: list[Element] = (
             [] if source is None else [("data", source), *([weight] if "weights" in call.inputs else [])]
         )
         for bag in _find_bag(call, member):
@@ -95,13 +97,13 @@ def _find_bag(call: Call, member: int) -> list[tuple[int, ...]]:
     return [tuple(int(n) for n in np.unravel_index(member, inputs["indices"].shape)[:-1])]
 
 
-def _name_places(call: Call, shape: tuple[int, ...]) -> dict[tuple[int, ...], tuple[int, ...]]:
-    """Return for each slot of the indices the place of data that it names: the oracle gathers the numbers of places."""
+def _name_elements(call: Call, shape: tuple[int, ...]) -> dict[tuple[int, ...], tuple[int, ...]]:
+    """Return the element of data that each slot of the indices names. The oracle gathers the numbers of elements."""
     kernel = Kernel(call.function)
     gather = kernel.counterpart if kernel.is_scatter else kernel
     options = {name: value for name, value in call.options.items() if name in ("axis", "batch_dims", "mode")}
     options["mode"] = options.get("mode", "raise").replace("drop", "fill")
     numbers = np.arange(1, math.prod(shape) + 1).reshape(shape)
     found: Any = expect_call(Call(str(gather), {"data": numbers, "indices": call.inputs["indices"]}, options))
-    places = {slot: np.unravel_index(found[slot] - 1, shape) for slot in np.ndindex(found.shape) if found[slot]}
-    return {slot: tuple(int(n) for n in place) for slot, place in places.items()}
+    elements = {slot: np.unravel_index(found[slot] - 1, shape) for slot in np.ndindex(found.shape) if found[slot]}
+    return {slot: tuple(int(n) for n in element) for slot, element in elements.items()}

@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 
 from gatherscatter import oracle
-from gatherscatter.operation import FUNCTIONS, Kernel
+from gatherscatter.operation import FUNCTIONS, Form, Kernel
 from gatherscatter_conformance import random_calls
 
 WIDTHS = (1, 2, 3, 8, 33, 300)
@@ -94,10 +94,10 @@ class Source:
         return Call(self.case.function, inputs, options | self.options)
 
 
-def _place(s: Source) -> tuple[tuple[int, ...], np.ndarray, tuple[int, ...], dict[str, Any]]:
+def _index(s: Source) -> tuple[tuple[int, ...], np.ndarray, tuple[int, ...], dict[str, Any]]:
     """Return the shape of data, indices, the shape of the slots that they name, and where they are."""
     kernel, row, form, size, many = s.case.function, s.row, s.turn % 3, s.size, s.case.scale
-    if kernel.endswith("_nd"):
+    if Kernel(kernel).form == Form.TUPLES:
         shape, lead, k, batch = [
             ((size,), (7 * many,), 1, 0),
             ((3, 4), (6 * many,), 2, 0),
@@ -106,9 +106,9 @@ def _place(s: Source) -> tuple[tuple[int, ...], np.ndarray, tuple[int, ...], dic
         if batch and kernel == "scatter_nd":
             k, batch = 2, 0
         columns = [s.indices(*lead, size=n) for n in shape[batch : batch + k]]
-        places = {"batch_dims": batch} if batch else {}
-        return (*shape, *row), np.stack(columns, -1), (*lead, *shape[batch + k :], *row), places
-    if kernel.endswith("elements"):
+        options = {"batch_dims": batch} if batch else {}
+        return (*shape, *row), np.stack(columns, -1), (*lead, *shape[batch + k :], *row), options
+    if Kernel(kernel).form == Form.LANES:
         lead, axis = [((), 0), ((2,), 1), ((2,), -1 - len(row))][form]
         box = (*lead, 7 * many, *(max(n - form, min(n, 1)) for n in row))
         return (*lead, size, *row), s.indices(*box), box, {"axis": axis}
@@ -120,13 +120,13 @@ def _place(s: Source) -> tuple[tuple[int, ...], np.ndarray, tuple[int, ...], dic
 
 
 def _gather(s: Source) -> Call:
-    shape, indices, _, places = _place(s)
-    return s.make({"data": s.values(*shape), "indices": indices}, **places)
+    shape, indices, _, options = _index(s)
+    return s.make({"data": s.values(*shape), "indices": indices}, **options)
 
 
 def _scatter(s: Source) -> Call:
-    shape, indices, slots, places = _place(s)
-    return s.make({"data": s.values(*shape), "indices": indices, "updates": s.values(*slots)}, **places)
+    shape, indices, slots, options = _index(s)
+    return s.make({"data": s.values(*shape), "indices": indices, "updates": s.values(*slots)}, **options)
 
 
 def _gather_reduce(s: Source) -> Call:

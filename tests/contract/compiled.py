@@ -55,9 +55,9 @@ class CInterface(Adapter):
         return c_interface.call(call.function, *arrays, threads=limit, **options)
 
     def call_into(self, call: Call, out: np.ndarray | None) -> tuple[Exception | None, np.ndarray]:
-        place = next(iter(call.inputs.values())) if out is None else out
-        made = judge.outcome(self.call, call._replace(options=call.options | {"out": place}))
-        return made if isinstance(made, Exception) else None, place
+        target = next(iter(call.inputs.values())) if out is None else out
+        made = judge.outcome(self.call, call._replace(options=call.options | {"out": target}))
+        return made if isinstance(made, Exception) else None, target
 
 
 class OnnxRuntime(Adapter):
@@ -89,9 +89,9 @@ class OnnxRuntime(Adapter):
         row = OWN_OPERATORS[self.find(function)]
         return {each.name for each in row.inputs} | {each.name for each in row.attributes}
 
-    def describe_fault(self, call: Call, name: str, place: tuple[int, ...], value: Any) -> str:
+    def describe_fault(self, call: Call, name: str, position: tuple[int, ...], value: Any) -> str:
         named = call._replace(function=self.find(call.function))
-        return f"gatherscatter.{super().describe_fault(named, name, place, value)}"
+        return f"gatherscatter.{super().describe_fault(named, name, position, value)}"
 
     def call(self, call: Call, **objects: Any) -> Any:
         """Return the result of a model with one node."""

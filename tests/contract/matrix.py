@@ -169,7 +169,7 @@ def format_matrix() -> str:
     values = [
         f"{each.name}: {name}, {reason}" for each in adapters for name, reason in each.lacks.items() if "=" in name
     ]
-    bugs = [": ".join(filter(None, (*place, bug))) for place, bug in BUGS.items()]
+    bugs = [": ".join(filter(None, (*key, bug))) for key, bug in BUGS.items()]
     marked = [f"{mark}  {reason}" for reason, mark in notes.items()]
     return "\n".join([*lines, "", *marked, "", "values of parameters", *values, "", "known bugs", *bugs])
 

@@ -26,7 +26,7 @@ class Dask(Adapter):
         "gather_tree": "GatherTree is not lazy",
         **dict.fromkeys(("gather_quantized", *TABLES), "quantized tables are not lazy"),
         **dict.fromkeys((f"func={nan}arg{way}" for nan in ("", "nan") for way in ("min", "max")), "not lazy"),
-        "object.mode=fill": "the value of an empty place is not known before",
+        "object.mode=fill": "the value of an empty element is not known before",
         "<U9.reduction=add": "the width of text is not known before",
         "S9.reduction=add": "the width of text is not known before",
         "prepare": "prepared indices are in memory",
@@ -70,10 +70,10 @@ class Zarr(Adapter):
         import zarr
 
         chunks = tuple(max(-(-n // 2), 1) for n in array.shape)
-        place = tempfile.mkdtemp(dir=_folder().name)
+        folder = tempfile.mkdtemp(dir=_folder().name)
         config: Any = {"write_empty_chunks": True}  # see test_values.py
         made = zarr.create_array(
-            place, shape=array.shape, dtype=array.dtype, chunks=chunks, overwrite=True, config=config
+            folder, shape=array.shape, dtype=array.dtype, chunks=chunks, overwrite=True, config=config
         )
         made[...] = array
         return made
@@ -90,8 +90,8 @@ class Zarr(Adapter):
     def call_into(self, call: Call, out: np.ndarray | None) -> tuple[Exception | None, np.ndarray]:
         inputs = dict(call.inputs)
         array = self.give_stored(inputs.pop("data"))
-        place = {} if "updates" in inputs else {"out": out}
-        made = judge.outcome(self.find(call.function), array, **inputs, **call.options, **place)
+        given = {} if "updates" in inputs else {"out": out}
+        made = judge.outcome(self.find(call.function), array, **inputs, **call.options, **given)
         return made if isinstance(made, Exception) else None, array[...] if out is None or "updates" in inputs else out
 
     def parameters(self, function: str) -> set[str]:
@@ -111,7 +111,7 @@ class XArray(Adapter):
     library = "xarray"
     module = "gatherscatter.xarray"
     lacks: ClassVar = {
-        **dict.fromkeys(("gather_elements", "scatter_elements"), "places have names: use the other gathers"),
+        **dict.fromkeys(("gather_elements", "scatter_elements"), "elements have names: use the other gathers"),
         **dict.fromkeys(("gather_reduce", "gather_quantized", "tensor_scatter", "gather_tree"), "not for DataArrays"),
         "aggregate": "labels are values of coordinates, not numbers of groups",
         "prepare": "prepared indices have no names",
@@ -126,12 +126,14 @@ class XArray(Adapter):
 
     def parameters(self, function: str) -> set[str]:
         own = set(inspect.signature(getattr(self._module, function.partition("_")[0])).parameters)
-        return {"axis"} - {"axis" * function.endswith("_nd")} | own
+        return {"axis"} - ({"axis"} if function in ("gather_nd", "scatter_nd") else set()) | own
 
-    def describe_fault(self, call: Call, name: str, place: tuple[int, ...], value: Any) -> str:
+    def describe_fault(self, call: Call, name: str, position: tuple[int, ...], value: Any) -> str:
         axis, op = call.options.get("axis"), "scatter" if "updates" in call.inputs else "gather"
-        dim, place = (axis % call.inputs["data"].ndim, place) if axis is not None else (place[-1], place[:-1])
-        return f"xarray.{op}: d{dim}[{', '.join(map(str, place))}] = {value} is out of range"
+        dim, position = (
+            (axis % call.inputs["data"].ndim, position) if axis is not None else (position[-1], position[:-1])
+        )
+        return f"xarray.{op}: d{dim}[{', '.join(map(str, position))}] = {value} is out of range"
 
     def take(self, result: Any) -> np.ndarray:
         import xarray

@@ -23,7 +23,7 @@ class Fault(NamedTuple):
     case: Case
     call: Call
     name: str
-    place: tuple[int, ...]
+    position: tuple[int, ...]
     value: Any
 
 
@@ -38,10 +38,10 @@ def list_faults(adapter: Adapter, function: str) -> Iterator[Fault]:
         for name, bad in _list_bad_values(call):
             is_parent = name == "parent_ids"  # it has the type of the steps, and a parent in the last step is followed
             array = call.inputs[name].astype(call.inputs[name].dtype if is_parent else np.int64)
-            place = (2, 0, 0) if is_parent else tuple(n - 1 for n in array.shape)
-            array[place] = bad
+            position = (2, 0, 0) if is_parent else tuple(n - 1 for n in array.shape)
+            array[position] = bad
             changed = Call(function, call.inputs | {name: array}, call.options)
-            yield Fault(case, changed, name, place, float(bad) if is_parent else bad)
+            yield Fault(case, changed, name, position, float(bad) if is_parent else bad)
 
 
 def _list_bad_values(call: Call) -> Iterator[tuple[str, int]]:
@@ -64,7 +64,7 @@ def _find_size(call: Call) -> int:
         shape = call.options["shape"]
         return int(shape[call.options.get("axis", -1)])
     shape, indices = call.inputs["data"].shape, call.inputs["indices"]
-    if call.function.endswith("_nd"):
+    if call.function in ("gather_nd", "scatter_nd"):
         return int(shape[call.options.get("batch_dims", 0) + indices.shape[-1] - 1])
     return int(shape[call.options.get("axis", 0)])
 
@@ -73,13 +73,13 @@ def _find_size(call: Call) -> int:
 def test_a_bad_index_is_named(adapter: Adapter, function: str) -> None:
     faults = list(list_faults(adapter, function))
     assert len(faults) >= 2
-    for _, call, name, place, value in faults:
+    for _, call, name, position, value in faults:
         before = [array.tobytes() for array in call.inputs.values()]
         with pytest.raises(adapter.errors) as caught:
             adapter.run(call)
-        assert adapter.describe_fault(call, name, place, value) in str(caught.value)
+        assert adapter.describe_fault(call, name, position, value) in str(caught.value)
         if isinstance(caught.value, gs.OpIndexError):
-            assert caught.value.op == adapter.describe_fault(call, name, place, value).partition(":")[0]
+            assert caught.value.op == adapter.describe_fault(call, name, position, value).partition(":")[0]
             assert [array.tobytes() for array in call.inputs.values()] == before
 
 

@@ -101,7 +101,7 @@ def test_counts_are_writable(func: str) -> None:
 
 @THREADS.each
 def test_the_number_of_threads_changes_no_bit(adapter: Adapter, function: str) -> None:
-    """All updates go to a few places, so that the order of the additions matters."""
+    """All updates go to a few targets, so that the order of the additions matters."""
     reductions: tuple[str, ...] = (
         ("none", "add", "max", "mean") if function in (*SCATTERS, "prepare.scatter") else ("",)
     )

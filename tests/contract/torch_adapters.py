@@ -88,20 +88,15 @@ class GatherscatterTorch(Torch):
         return disguise_array(kind, array) if own is None else own
 
 
-class TorchDevice(GatherscatterTorch):
-    """The kernels for other devices. A process runs them on the CPU."""
+class _OnDevice(Torch):
+    """Runs calls on the kernels for other devices. A process runs them on the CPU."""
 
-    name = "torch device"
     step = 2
-    lacks: ClassVar = GatherscatterTorch.lacks | {
+    lacks: ClassVar = {
         "accumulate=exact": "devices have no exact sums of floats",
         "objects": "another process runs the calls",
         **dict.fromkeys(("prepare.gather.out", "prepare.num_threads"), "for tensors on devices, it has no effect"),
     }
-    del lacks["prepare"]
-
-    def find(self, function: str) -> Any:
-        return Torch().find(function) if function.startswith("prepare.") else super().find(function)
 
     def rounds(self, call: Call) -> bool:
         return True
@@ -118,14 +113,30 @@ class TorchDevice(GatherscatterTorch):
         made: tuple[Exception | None, np.ndarray] = self.on_device(Adapter.call_into, self, call, out)
         return made
 
-    def differentiate(self, calls: Sequence[Call], cotangents: Sequence[np.ndarray]) -> list[dict[str, np.ndarray]]:
-        made: list[dict[str, np.ndarray]] = self.on_device(GatherscatterTorch.differentiate, self, calls, cotangents)
-        return made
-
     @staticmethod
     def on_device(function: Any, *arguments: Any) -> Any:
         """Call a function in the process."""
         return _device_process().submit(_check_and_call, function, *arguments).result()
+
+
+class DeviceTensors(_OnDevice):
+    """The functions of the package, for tensors on a device."""
+
+    name = "device tensors"
+    lacks: ClassVar = Torch.lacks | _OnDevice.lacks
+
+
+class TorchDevice(_OnDevice, GatherscatterTorch):
+    name = "torch device"
+    lacks: ClassVar = GatherscatterTorch.lacks | _OnDevice.lacks
+    del lacks["prepare"]
+
+    def find(self, function: str) -> Any:
+        return Torch().find(function) if function.startswith("prepare.") else super().find(function)
+
+    def differentiate(self, calls: Sequence[Call], cotangents: Sequence[np.ndarray]) -> list[dict[str, np.ndarray]]:
+        made: list[dict[str, np.ndarray]] = self.on_device(GatherscatterTorch.differentiate, self, calls, cotangents)
+        return made
 
 
 def _check_and_call(function: Any, *arguments: Any) -> Any:

@@ -67,7 +67,11 @@ class Adapter:
         """Run a call. ``arrays`` has all its inputs, and ``call(**arrays, **options)`` runs it on NumPy's arrays."""
         if own := self.functions.get(function):
             return own(op, arrays, options)
-        names = [name for name, value in arrays.items() if adapter_of(value) is not None]
+        return self.run_on_numpy(op, arrays, options, call)
+
+    def run_on_numpy(self, op: str, arrays: Arrays, options: dict[str, Any], call: Callable[..., Any]) -> Any:
+        """Run a call on the same memory as NumPy's arrays."""
+        names = [name for name, value in arrays.items() if adapter_of(value) not in (None, NUMPY)]
         taken = {id(arrays[name]): self.take(op, name, arrays[name]) for name in names}  # by identity: out may be data
         result = call(**{name: taken.get(id(value), value) for name, value in arrays.items()}, **options)
         if (out := arrays.get("out")) is not None:
@@ -115,7 +119,10 @@ class DLPackAdapter(Adapter):
 NUMPY, DLPACK = NumPyAdapter(), DLPackAdapter()
 
 ADAPTERS: dict[str, str] = {}
-"""The adapters of libraries, as ``module:name``, by the package that defines the arrays. The root package fills it."""
+"""The adapters of libraries, as ``module:name``, by the package that defines the arrays. The root package fills it.
+
+``torch device`` has the one for tensors on other devices, which that of PyTorch selects.
+"""
 
 _WITHOUT_ADAPTER = (int, float, complex, str, bytes, list, tuple, np.generic, type(None))
 
@@ -140,7 +147,7 @@ def _find_adapter(cls: type) -> Adapter | None:
         return NUMPY
     if issubclass(cls, _WITHOUT_ADAPTER):
         return None
-    packages = (base.__module__.partition(".")[0] for base in cls.__mro__)
+    packages = (str(base.__module__).partition(".")[0] for base in cls.__mro__)
     location = next((ADAPTERS[package] for package in packages if package in ADAPTERS), None)
     return _find_dlpack(cls) if location is None else load_place(location)
 
@@ -184,15 +191,17 @@ def dispatch(function: str, op: str, arrays: Arrays, options: dict[str, Any], ca
 def array_function(*names: str, op: str = "") -> Callable[[Function], Function]:
     """Decorate a public function: its arguments with these names can be arrays of any library.
 
-    It also raises the errors of the core for wrong arguments. ``op`` is its name in messages, if it has another.
+    It also raises the errors of the core for wrong arguments. ``op`` is its name in messages about arrays, if it has
+    another.
     """
 
     def decorate(function: Function) -> Function:
         signature = inspect.signature(function)
         parameters = signature.parameters
         by_position = sum(one.kind is not inspect.Parameter.KEYWORD_ONLY for one in parameters.values())
-        method, named = function.__qualname__, op or function.__name__
         first = int("self" in parameters)
+        method, named = function.__qualname__, op or function.__name__
+        called = method if first else named
 
         def run(*given: Any, **keywords: Any) -> Any:
             try:
@@ -204,7 +213,7 @@ def array_function(*names: str, op: str = "") -> Callable[[Function], Function]:
             arrays = {each: options.pop(each) for each in parameters if each in names}
             return dispatch(method, named, arrays, options, function)
 
-        general = with_call_errors(wraps(function)(run), named)
+        general = with_call_errors(wraps(function)(run), called)
 
         @wraps(function)
         def call(*given: Any, **keywords: Any) -> Any:
@@ -219,7 +228,7 @@ def array_function(*names: str, op: str = "") -> Callable[[Function], Function]:
             try:
                 return function(*given, **keywords)
             except MemoryError as error:
-                name_memory_error(named, error)
+                name_memory_error(called, error)
 
         return cast(Function, call)
 

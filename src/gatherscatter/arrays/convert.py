@@ -312,7 +312,9 @@ def check_tuple(op: str, name: str, value: tuple[Any, ...], lists: bool = False)
         return
     if len(value) == 1 or name != "indices":
         raise make_error("tuple_of_one", op, input=name)
-    library = {"torch": "torch", "jax": "jnp", "jaxlib": "jnp"}.get(type(arrays[0]).__module__.partition(".")[0], "np")
+    library = {"torch": "torch", "jax": "jnp", "jaxlib": "jnp"}.get(
+        str(type(arrays[0]).__module__).partition(".")[0], "np"
+    )
     raise make_error("tuple_of_arrays", op, input=name, library=library)
 
 

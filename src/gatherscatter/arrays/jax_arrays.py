@@ -13,10 +13,6 @@ with require("jax", text="arrays of JAX need JAX", install="gatherscatter[jax]")
 
 from gatherscatter.arrays.adapters import Adapter
 from gatherscatter.errors import OpTypeError
-from gatherscatter.operation import BY_INDEX, Kernel
-
-_TRACEABLE = frozenset((*BY_INDEX, Kernel.GATHER_REDUCE))
-"""The functions that gatherscatter.jax has, which can be traced."""
 
 
 class JaxAdapter(Adapter):

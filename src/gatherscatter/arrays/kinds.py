@@ -85,7 +85,7 @@ def describe_object(value: Any) -> str:
     words = type(value).__name__.replace("builtin_function_or_method", "function")
     if isinstance(value, collections.abc.Iterator | collections.abc.MappingView) and words != "generator":
         words += " object"
-    package = type(value).__module__.partition(".")[0]
+    package = str(type(value).__module__).partition(".")[0]
     library = "" if package == "builtins" else f" of {package}"
     return f"{'an' if words[:1] in 'aeiouAEIO' else 'a'} {words}{library}"
 
@@ -150,7 +150,7 @@ def _packages(value: Any) -> set[str]:
 
 
 def _packages_of(cls: type) -> set[str]:
-    return {base.__module__.partition(".")[0] for base in cls.__mro__}
+    return {str(base.__module__).partition(".")[0] for base in cls.__mro__}
 
 
 def _find_kinds(value: Any) -> Kinds:

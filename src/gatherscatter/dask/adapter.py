@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 import numpy as np
 from dask.array import Array
@@ -20,19 +21,23 @@ def _call(function: Callable[..., Array]) -> Callable[[str, Arrays, dict[str, An
 
 
 def _gather_reduce(op: str, arrays: Arrays, options: dict[str, Any]) -> Array:
-    if arrays.pop("scales", None) is not None:
-        DASK.refuse(op, arrays)
+    if arrays.get("scales") is not None:  # quantized tables are in memory
+        for name, value in arrays.items():
+            if isinstance(value, Array):
+                DASK.take(op, name, value)
     known = FUNCTIONS[Kernel.GATHER_REDUCE].parameters
     reduction = options.get("reduction", "add")
     if isinstance(reduction, str) and reduction not in BAG_REDUCTIONS:
         raise make_choice_error(op, "reduction", reduction, BAG_REDUCTIONS, "")
-    without = ("zero_points", *TableLayout._fields)
+    without = ("scales", "zero_points", *TableLayout._fields)
     given = {each.name for each in known if each.name not in without}
     return gather_reduce(**{name: value for name, value in (arrays | options).items() if name in given})
 
 
 def _aggregate(op: str, arrays: Arrays, options: dict[str, Any]) -> Array:
-    return aggregate(**arrays, **{name: value for name, value in options.items() if value is not None})
+    """Run `aggregate`. Options that it does not have are refused, unless they are None."""
+    known = inspect.signature(aggregate).parameters
+    return aggregate(**arrays, **{name: value for name, value in options.items() if name in known or value is not None})
 
 
 def _call_version(op: str, arrays: Arrays, options: dict[str, Any]) -> Array:
@@ -59,12 +64,6 @@ class DaskAdapter(Adapter):
 
     def take(self, op: str, name: str, value: Any) -> np.ndarray:
         raise OpTypeError(f"{op}: {name} is a Dask array, and this is not lazy; use .compute()", op=op, input=name)
-
-    def refuse(self, op: str, arrays: Arrays) -> NoReturn:
-        """Raise the error about the first Dask array in a call that is not lazy."""
-        name = next(name for name, value in arrays.items() if isinstance(value, Array))
-        self.take(op, name, arrays[name])
-        raise AssertionError
 
 
 DASK = DaskAdapter()

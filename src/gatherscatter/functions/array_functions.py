@@ -8,9 +8,7 @@ from typing import Any
 from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.adapters import find_adapter
-from gatherscatter.errors import make_error
 from gatherscatter.functions import gather_quantized, gather_reduce
-from gatherscatter.messages.choices import BAG_REDUCTIONS
 from gatherscatter.operation import FUNCTIONS, Kernel, make_operation
 
 
@@ -30,15 +28,7 @@ def _move(function: str, *, out: Any = None, **arguments: Any) -> Any:
 
 
 def _reduce(function: str, *, out: Any = None, default: Any = 0, **arguments: Any) -> Any:
-    operation = make_operation(function, arguments)
-    if operation.reduction in BAG_REDUCTIONS:
-        return gather_reduce.run(operation, _select_inputs(function, arguments), out, default)
-    usable = ("data", "indices", *gather_reduce.BAG_INPUTS, "num_segments", "mode", "num_threads", "reduction")
-    for name, value in arguments.items():
-        if name not in usable and value is not None and (name, value) != ("accumulate", "step"):
-            raise make_error("no_effect", function, input=name, reduction=operation.reduction)
-    arrays = {name: arguments.get(name) for name in ("data", "indices", *gather_reduce.BAG_INPUTS)}
-    return gather_reduce.gather_statistic(operation, arrays, out, default)
+    return gather_reduce.run(make_operation(function, arguments), _select_inputs(function, arguments), out, default)
 
 
 def _dequantize(function: str, *, out: Any = None, **arguments: Any) -> Any:

@@ -21,8 +21,8 @@ from gatherscatter.errors import (
 )
 from gatherscatter.functions.gather_quantized import as_table
 from gatherscatter.functions.group_reductions import StatisticRule, reduce_by_group
-from gatherscatter.messages.choices import ACCUMULATE, BAG_REDUCTIONS, MODES
-from gatherscatter.operation import Bags, Kernel, Operation
+from gatherscatter.messages.choices import ACCUMULATE, BAG_REDUCTIONS, BAG_STATISTICS, MODES
+from gatherscatter.operation import Bags, Kernel, Operation, TableLayout
 from gatherscatter.system.pieces import make_contiguous
 
 
@@ -30,14 +30,24 @@ def run(
     operation: Operation, arrays: dict[str, Any], out: np.ndarray | None = None, default: ArrayLike = 0
 ) -> np.ndarray:
     """Run a call on NumPy's arrays, and on values without an adapter."""
+    if operation.reduction in BAG_STATISTICS:
+        return _gather_statistic(operation, arrays, out, default)
     return prepare_inputs(operation, **arrays, default=default, out=out).run(operation, out)
 
 
-def gather_statistic(
-    operation: Operation, arrays: dict[str, Any], out: np.ndarray | None = None, default: ArrayLike = 0
+def _gather_statistic(
+    operation: Operation, arrays: dict[str, Any], out: np.ndarray | None, default: ArrayLike
 ) -> np.ndarray:
-    """Run a call whose reduction is a statistic, and none of the reductions. Rows are gathered first."""
+    """Run a call whose reduction is a statistic. Rows are gathered first."""
     op, reduction = operation.op, operation.reduction
+    unused = {name: value for name, value in arrays.items() if name not in ("data", "indices", *BAG_INPUTS)}
+    if operation.accumulate != "step":
+        unused["accumulate"] = operation.accumulate
+    table = operation.table or TableLayout()
+    unused |= {name: value for name, value in table._asdict().items() if value != table._field_defaults[name]}
+    for name, value in unused.items():
+        if value is not None:
+            raise make_error("no_effect", op, input=name, reduction=reduction)
     if operation.mode not in MODES[False]:
         choice_fault(op, "mode", operation.mode, scatter=False)
     data, indices = arrays["data"], arrays.get("indices")
@@ -49,7 +59,7 @@ def gather_statistic(
         index_array = convert.as_indices(op, "indices", indices, others={"data": rows})
         members = index_array.shape
         gathered = operation._replace(kernel=Kernel.GATHER, reduction="none")
-        rows = _core.run(gathered, {"data": rows, "indices": make_contiguous(index_array).reshape(-1)})
+        rows = convert.execute(gathered, rows, make_contiguous(index_array).reshape(-1))
     given = {name: arrays.get(name) for name in BAG_INPUTS}
     bags = find_bags(operation, members, **given, has_indices=indices is not None)
     count = len(bags.starts) - 1

@@ -167,7 +167,7 @@ class Prepared:
         """The largest number of indices that name one row."""
         return extremes(self.counts.reshape(-1))[1] if self.size else 0
 
-    @array_function("data", "out", op="Prepared.gather")
+    @array_function("data", "out", op=_OP)
     def gather(self, data: ArrayLike, *, out: np.ndarray | None = None, num_threads: int | None = None) -> np.ndarray:
         """Take the rows of ``data`` that the indices name. This is the backward pass of `sum`.
 
@@ -197,7 +197,7 @@ class Prepared:
         operation = Operation(_OP, Kernel.GATHER, self.axis, mode="clip", num_threads=num_threads)
         return convert.execute(operation, self._merge_indexed_axes("data", data), self.rows, out=out)
 
-    @array_function("data", "updates", op="Prepared.scatter")
+    @array_function("data", "updates", op=_OP)
     def scatter(
         self,
         data: ArrayLike,
@@ -237,7 +237,7 @@ class Prepared:
             result = convert.execute(operation, flat, self.rows, new)
         return np.asarray(result).reshape(array.shape)
 
-    @array_function("updates", op="Prepared.sum")
+    @array_function("updates", op=_OP)
     def sum(self, updates: ArrayLike, *, accumulate: str = "step", num_threads: int | None = None) -> np.ndarray:
         """Add up the updates for each row. This is the backward pass of `gather`.
 
@@ -265,7 +265,7 @@ class Prepared:
             result = convert.execute(operation, zeros, self.rows, new)
         return result if len(self.dims) == 1 else np.asarray(result).reshape(before + self.dims + after)
 
-    @array_function("updates", op="Prepared.reduce")
+    @array_function("updates", op=_OP)
     def reduce(
         self,
         updates: ArrayLike,
@@ -348,7 +348,7 @@ class Prepared:
             for name in names
         )
 
-    @array_function("data", "weights", op="Prepared.propagate")
+    @array_function("data", "weights", op=_OP)
     def propagate(
         self,
         data: ArrayLike,

@@ -12,7 +12,8 @@ from gatherscatter.arrays.torch_tensors import TorchAdapter, check_out_tensor, r
 from gatherscatter.functions import tensor_scatter as windows
 from gatherscatter.functions.at import read_key
 from gatherscatter.functions.index_keys import select
-from gatherscatter.operation import BY_INDEX, Bags, Form, Kernel, Operation
+from gatherscatter.messages.choices import BAG_STATISTICS
+from gatherscatter.operation import BY_INDEX, Form, Kernel, Operation, make_operation
 from gatherscatter.torch.device import kernels, tensors
 from gatherscatter.torch.prepared import prepare
 
@@ -28,17 +29,16 @@ def _move(op: str, arrays: dict[str, Any], options: dict[str, Any]) -> Tensor:
 
 
 def _gather_reduce(op: str, arrays: dict[str, Any], options: dict[str, Any]) -> Tensor:
-    if arrays.get("scales") is not None:  # quantized tables are in the memory of the CPU
-        for name, value in arrays.items():
-            if isinstance(value, Tensor):
-                DEVICE.take(op, name, value)
     data = _as_tensors(op, arrays, "data", "weights", "indices", *_INTEGERS, out=arrays.get("out"))
     names = ("weights", "indices", *_INTEGERS)
-    bags = Bags(options.get("num_segments"))
-    known = {name: options[name] for name in ("mode", "accumulate", "num_threads") if name in options}
-    operation = Operation(op, Kernel.GATHER_REDUCE, reduction=options.get("reduction", "add"), bags=bags, **known)
     inputs = {name: arrays.get(name) for name in names}
-    return kernels.gather_reduce(operation, data, **inputs, default=arrays.get("default", 0))
+    operation = make_operation(Kernel.GATHER_REDUCE, options, op)
+    return kernels.gather_reduce(operation, data, **inputs, default=options.get("default", 0))
+
+
+def _needs_cpu(arrays: dict[str, Any], options: dict[str, Any]) -> bool:
+    """Whether a call of gather_reduce reads a quantized table or computes a statistic."""
+    return arrays.get("scales") is not None or options.get("reduction", "add") in BAG_STATISTICS
 
 
 def _as_tensors(op: str, given: dict[str, Any], *names: str, out: Any = None) -> Tensor:
@@ -148,8 +148,10 @@ class DeviceAdapter(TorchAdapter):
     def run(self, function: str, op: str, arrays: dict[str, Any], options: dict[str, Any], call: Any) -> Any:
         """Run a call. The result is a new tensor, or ``out``."""
         own, out = self.functions.get(function), arrays.get("out")
+        if function == Kernel.GATHER_REDUCE and _needs_cpu(arrays, options):
+            own = None
         if own is None:
-            return super().run(function, op, arrays, options, call)
+            return self.run_on_numpy(op, arrays, options, call)
         result = own(op, {name: value for name, value in arrays.items() if name != "out"} | {"out": out}, dict(options))
         if out is None:
             return result
