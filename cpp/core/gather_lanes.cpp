@@ -55,7 +55,7 @@ bool gather_lanes(const Lanes& lanes, const Index& index, const Route& route, co
                     index.may_skip(),
                     copier(item_size, {true, index.may_skip(), route.prefetch, false}),
                     copier(item_size, {false, index.may_skip(), route.prefetch, false})};
-    const bool stream = route.stream && is_unit_aligned(out);
+    const bool stream = route.streams_to(out);
     std::atomic<bool> good = true;
     const ElementMover mover = gathers_lines(box, item_size) ? index.element_mover(item_size, lanes.stride * item_size,
                                                                                    route.prefetch, route.spread, stream)

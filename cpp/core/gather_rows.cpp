@@ -211,7 +211,7 @@ bool gather_rows(const Rows& rows, const Layout& layout, const Index& index, con
     const int64_t lines = rows.batch * rows.outer, row_size = rows.width * item_size;
     if (lines * rows.count * row_size == 0) return index.check(rows.batch * rows.count);
     const bool packed = layout.is_packed(row_size);
-    const bool stream = route.stream && is_unit_aligned(out);
+    const bool stream = route.streams_to(out);
     const Gather gather{rows,
                         index,
                         layout,

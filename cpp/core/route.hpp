@@ -23,6 +23,10 @@ enum class Split : uint8_t {
 };
 const char* name(Split);
 
+// Rows that a scatter writes past the caches begin at multiples of this number of bytes. The lines at both ends of a
+// row stay in the caches unless they are whole, so short rows must consist of whole lines.
+constexpr int64_t stream_alignment(int64_t row_size) { return row_size >= min_unaligned_row ? 1 : line_size; }
+
 struct Route {
     Split split = Split::serial;
     // The sampled indices are in order. If the spans of all indices can be divided, threads divide the call by these
@@ -41,15 +45,16 @@ struct Route {
 
     // The number of additional indices that are resolved before their rows are moved.
     int64_t prefetch_distance() const { return prefetch ? lookahead : 0; }
+
+    // Whether a gather streams its output to this address.
+    bool streams_to(const std::byte* out) const { return stream && is_unit_aligned(out); }
+
+    // Whether a scatter streams rows to this address.
+    bool streams_rows_to(const std::byte* out, int64_t row_size) const {
+        return stream_rows &&
+               reinterpret_cast<uintptr_t>(out) % static_cast<uintptr_t>(stream_alignment(row_size)) == 0;
+    }
 };
-
-// Rows that a scatter writes past the caches begin at multiples of this number of bytes. The lines at both ends of a
-// row stay in the caches unless they are whole, so short rows must consist of whole lines.
-constexpr int64_t stream_alignment(int64_t row_size) { return row_size >= min_unaligned_row ? 1 : line_size; }
-
-inline bool can_stream_rows(const void* out, int64_t row_size) {
-    return reinterpret_cast<uintptr_t>(out) % static_cast<uintptr_t>(stream_alignment(row_size)) == 0;
-}
 
 // Whether one loop reads indices and gathers rows of the size of an element.
 inline bool gathers_elements(const Rows& rows, const Layout& layout, int64_t row_size) {

@@ -223,7 +223,7 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
         const ApplyRows apply_own = applier(how, rows.width, {false, counted});
         const ElementScatter elements(index, how, options, route.spread);
         const bool by_index = rows.width == 1 && !route.prefetch && elements;
-        const bool stream_rows = route.stream_rows && can_stream_rows(target, rows.width * target_size);
+        const bool stream_rows = route.streams_rows_to(target, rows.width * target_size);
         const Scatter scatter{rows,
                               index,
                               updates,

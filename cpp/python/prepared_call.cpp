@@ -82,18 +82,10 @@ int64_t copied_bytes(const Arrangement& how, const MoveTensors& tensors) {
            (how.made_apart ? tensors.out.size : 0);
 }
 
-// Whether the arrays allow streaming as the route plans it. A gather requires an aligned result, and a scatter a plain
-// copy of its data.
-bool may_stream(const PreparedCall& prepared) {
+// Whether the call copies its data without a change of strides, and whether the route streams them.
+bool streams_data(const PreparedCall& prepared) {
     const Arrangement& how = prepared.how;
-    if (is_scatter(prepared.call.kernel)) return is_contiguous(prepared.call.data) && (!how.in_place || how.made_apart);
-    return !how.writes_out || is_unit_aligned(bytes(array(prepared.call.out)));
-}
-
-bool may_stream_rows(const PreparedCall& prepared) {
-    const KernelCall& call = prepared.kernel_call;
-    return !prepared.how.writes_out ||
-           can_stream_rows(bytes(array(prepared.call.out)), call.plan.rows.width * call.combine.item_size);
+    return prepared.kernel_call.route.stream && is_contiguous(prepared.call.data) && (!how.in_place || how.made_apart);
 }
 
 }  // namespace
@@ -139,25 +131,28 @@ Outcome describe_call(const Call& call, PyObject*& facts) {
     const ScopedThreadLimit threads(call.threads);
     PreparedCall prepared(call);
     if (const Outcome ready = prepare(prepared); ready != Outcome::done) return ready;
-    const Route& route = prepared.kernel_call.route;
+    const Arrangement& how = prepared.how;
+    const KernelCall& kernel_call = prepared.kernel_call;
+    const Route& route = kernel_call.route;
+    const std::byte* const out = how.writes_out ? bytes(array(call.out)) : nullptr;  // a new result is aligned
     const bool divided = route.ordered || route.split != Split::serial;
     Facts all;
-    all.add("plan", facts_of(prepared.kernel_call.plan).take());
+    all.add("plan", facts_of(kernel_call.plan).take());
     all.add("split", name(route.ordered ? Split::ordered : route.split));
     all.add("threads", divided ? route.threads : 1);
     add_processor(all);
     all.add("prefetch", route.prefetch);
-    all.add("stream", route.stream && may_stream(prepared));
-    all.add("stream_rows", route.stream_rows && may_stream_rows(prepared));
+    all.add("stream", is_scatter(call.kernel) ? streams_data(prepared) : route.streams_to(out));
+    all.add("stream_rows", route.streams_rows_to(out, kernel_call.plan.rows.width * kernel_call.combine.item_size));
     all.add("tile", route.tile);
     all.add("kernel_bytes", route.scratch);
     all.add("copied_bytes", prepared.copied_bytes);
-    all.add("reads_strides", prepared.how.reads_strides);
-    all.add("copies_data", prepared.how.copies_data);
-    all.add("copies_indices", prepared.how.copies_indices);
-    all.add("copies_updates", prepared.how.copies_updates);
-    all.add("made_apart", prepared.how.made_apart);
-    all.add("checked_first", prepared.how.writes_out);
+    all.add("reads_strides", how.reads_strides);
+    all.add("copies_data", how.copies_data);
+    all.add("copies_indices", how.copies_indices);
+    all.add("copies_updates", how.copies_updates);
+    all.add("made_apart", how.made_apart);
+    all.add("checked_first", how.writes_out);
     facts = all.take().release();
     return facts ? Outcome::done : Outcome::failed;
 }
