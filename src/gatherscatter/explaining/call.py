@@ -15,21 +15,12 @@ from gatherscatter.arrays.convert import element_type
 from gatherscatter.errors import OpError, OpTypeError, make_error
 from gatherscatter.explaining.library_code.call import LibraryCall
 from gatherscatter.explaining.operators import resolve_operator
-from gatherscatter.operation import REQUIRED, Kernel
+from gatherscatter.operation import REQUIRED, Kernel, Operation
 from gatherscatter.specs import calls
 from gatherscatter.specs.rows import Input
 from gatherscatter.specs.table import OpVersion, codes_per_byte, op
 
 Coordinates = tuple[int, ...]
-
-DEFAULTS: dict[str, Any] = {
-    "axis": 0,
-    "batch_dims": 0,
-    "reduction": "none",
-    "include_self": True,
-    "accumulate": "step",
-    "mode": "raise",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +78,7 @@ def record_call(operator: Any, inputs: tuple[Any, ...], attributes: dict[str, An
               if (array := _array(name, known, value)) is not None}  # fmt: skip
     if function == "gather_reduce" and result is not None:  # which has cast them without loss
         arrays |= {each: arrays[each].astype(result.dtype) for each in ("weights", "default") if each in arrays}
-    values = _resolve_attributes(row, arrays, attributes, function is not None)
+    operation = _make_operation(name, row, arrays, attributes)
     arrays.pop("axis", None)
     if (
         row.kernel == Kernel.SCATTER_ND
@@ -97,11 +88,11 @@ def record_call(operator: Any, inputs: tuple[Any, ...], attributes: dict[str, An
     ):
         arrays["updates"] = arrays["updates"].reshape(result.shape[arrays["indices"].size :])  # ruling V13
     call = ExplainedCall(
-        op=name,
+        operation=operation,
         row=row,
         arrays=arrays,
-        given=_choose_shown_attributes(row, arrays, attributes, values),
-        **values,
+        fill_mode=str(attributes.get("fill_mode", "ZERO")),
+        given=_choose_shown_attributes(row, attributes, operation.axis),
         result=result,
         error=error,
         notes=notes,
@@ -126,8 +117,9 @@ def _show_numbers(call: ExplainedCall, attributes: dict[str, Any]) -> ExplainedC
     row = replace(call.row, kernel=Kernel.GATHER, inputs=call.row.inputs[:2], shape_rule=op("onnx.Gather").shape_rule)
     table = (call.row, call.arrays, options | {"gather_axis": axis})
     arrays: dict[str, np.ndarray] = {name: array for name, array in call.arrays.items() if name in ("data", "indices")}
+    numbers = replace(call, operation=call.operation._replace(kernel=row.kernel), row=row, arrays=arrays, table=table)
     if not call.is_clear:
-        return replace(call, row=row, arrays=arrays, table=table)
+        return numbers
     size = arrays["data"].size * codes_per_byte(element_type(arrays["data"].dtype), options["bits"])
     if size > _MOST_NUMBERS:
         raise make_error("large_table", "explain", size=size, most=_MOST_NUMBERS)
@@ -138,7 +130,7 @@ def _show_numbers(call: ExplainedCall, attributes: dict[str, Any]) -> ExplainedC
             arrays["data"], every_row, call.arrays["scales"], call.arrays.get("zero_points"), axis=axis, **kept
         )
     )
-    return replace(call, row=row, arrays=arrays, table=table, notes=(*call.notes, _NUMBERS))
+    return replace(numbers, notes=(*call.notes, _NUMBERS))
 
 
 def _run(
@@ -166,36 +158,35 @@ def _array(op: str, known: Input, value: Any) -> np.ndarray | None:
         return None
 
 
-def _resolve_attributes(
-    row: OpVersion, arrays: dict[str, np.ndarray], given: dict[str, Any], plain: bool
-) -> dict[str, Any]:
-    """The attributes of a call as keywords of the array functions, as far as a failed call allows it."""
+def _make_operation(op: str, row: OpVersion, arrays: dict[str, np.ndarray], given: dict[str, Any]) -> Operation:
+    """Return the operation of a call, as far as a failed call allows it."""
     own = {one.name: one.default for one in row.attributes if one.default is not REQUIRED}
     own |= {"reduction": row.reduction} if row.reduction else {}
-    values: dict[str, Any] = DEFAULTS | own | given
+    values: dict[str, Any] = Operation._field_defaults | own | given
     axis = arrays.get("axis")
     if axis is not None and axis.size == 1:
         values["axis"] = axis.reshape(()).item()
     if row.kernel == Kernel.GATHER_QUANTIZED and "axis" not in given:
         values["axis"] = values["gather_axis"]
-    rank = next(iter(arrays.values())).ndim if arrays else 0
+    first = next(iter(arrays.values()), None)
+    rank = 0 if first is None else first.ndim
     indices = arrays.get("indices")
     batch = _integer(values["batch_dims"])
-    reduction = str(values["reduction"])
-    rule = {"raise": "negative"}.get(str(values["mode"]), str(values["mode"])) if plain else row.index_range
-    if row.kernel == Kernel.TENSOR_SCATTER:
-        rule = str(values["mode"])
-    halves = bool(arrays) and element_type(next(iter(arrays.values())).dtype) in ("float16", "bfloat16")
-    wide = not plain and row.domain == "openvino" and halves and "accumulate" not in given
-    return {
-        "axis": _integer(values["axis"]) % rank if rank else 0,
-        "batch_dims": batch + (indices.ndim if batch < 0 and indices is not None else 0),
-        "reduction": calls.GENERIC_REDUCTIONS.get(reduction, reduction),
-        "include_self": row.kernel != Kernel.GATHER_REDUCE and bool(values.get("use_init_val", values["include_self"])),
-        "accumulate": "wide" if wide else str(values["accumulate"]),
-        "rule": rule,
-        "fill_mode": str(values.get("fill_mode", "ZERO")),
-    }
+    if op == row.name:
+        default = "step" if first is None else calls.default_accumulate(row, first)
+        values["accumulate"] = given.get("accumulate", default)
+        values["mode"], values["negative"] = calls.find_index_rule(row, own | given)
+    return Operation(
+        op,
+        row.kernel,
+        axis=_integer(values["axis"]) % rank if rank else 0,
+        batch_dims=batch + (indices.ndim if batch < 0 and indices is not None else 0),
+        mode=str(values["mode"]),
+        negative=values["negative"],
+        reduction=calls.normalise_reduction(row, values),
+        include_self=row.kernel != Kernel.GATHER_REDUCE and bool(values.get("use_init_val", values["include_self"])),
+        accumulate=str(values["accumulate"]),
+    )
 
 
 def _integer(value: Any) -> int:
@@ -205,11 +196,9 @@ def _integer(value: Any) -> int:
         return 0
 
 
-def _choose_shown_attributes(
-    row: OpVersion, arrays: dict[str, np.ndarray], given: dict[str, Any], values: dict[str, Any]
-) -> dict[str, Any]:
+def _choose_shown_attributes(row: OpVersion, given: dict[str, Any], axis: int) -> dict[str, Any]:
     """The attributes for a heading: those given, and an axis even where it is an input or the default."""
     known = {known.name for known in row.inputs} - {"axis"}
     shown = {name: value for name, value in given.items() if name not in known}
     has_axis = "axis" in {*(one.name for one in row.inputs), *(one.name for one in row.attributes)}
-    return ({"axis": values["axis"]} if has_axis and "axis" not in given else {}) | shown
+    return ({"axis": axis} if has_axis and "axis" not in given else {}) | shown

@@ -45,7 +45,7 @@ class Counts:
         call, indices = self._call, self._call.indices
         if call.reduces_bags:
             return call.error is None and bool(call.empty_bags[at[: len(call.bags_shape)]])
-        if call.rule not in ("zeros", "fill") or indices is None:
+        if call.mode != "fill" or indices is None:
             return at in self._ended
         batch, axis = call.batch_dims, call.axis
         where = at[: indices.ndim - 1] if call.by_tuple else at[:batch] + at[axis : axis + indices.ndim - batch]
@@ -147,14 +147,14 @@ def _windows(call: ExplainedCall) -> list[np.ndarray]:
     size, length, batch = call.data.shape[call.axis], call.updates.shape[call.axis], call.data.shape[0]
     starts = np.zeros(batch, np.int64) if call.indices is None else call.indices
     positions = starts[:, np.newaxis] + np.arange(length)
-    if call.rule == "circular" and size:
+    if call.mode == "circular" and size:
         positions %= size
-    fits = (starts >= 0) & (starts <= size - length) if call.rule == "linear" else np.ones(batch, bool)
+    fits = (starts >= 0) & (starts <= size - length) if call.mode == "linear" else np.ones(batch, bool)
     return [np.arange(batch)[:, np.newaxis], np.where(fits[:, np.newaxis], positions, -1)]
 
 
 def _positions(call: ExplainedCall, values: np.ndarray, size: int) -> np.ndarray:
-    mode = call.rule if call.rule in ("wrap", "clip") and size else "skip"
-    positions = _core.resolve_indices(values.reshape(-1, 1), (size,), mode, call.rule != "nonnegative")
+    mode = call.mode if call.mode in ("wrap", "clip") and size else "skip"
+    positions = _core.resolve_indices(values.reshape(-1, 1), (size,), mode, call.operation.negative)
     assert positions is not None
     return positions.reshape(values.shape)

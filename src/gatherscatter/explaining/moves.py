@@ -88,9 +88,16 @@ def list_moves(call: ExplainedCall) -> Iterator[Move]:
 def resolve_position(call: ExplainedCall, value: int, size: int) -> tuple[int | None, bool]:
     """The position an index value means, and whether it is an error."""
     try:
-        return resolve(value, size, call.rule), False
+        return resolve(value, size, _find_rule(call)), False
     except IndexError:
         return None, True
+
+
+def _find_rule(call: ExplainedCall) -> str:
+    """Return the rule for indices, as the oracle names it."""
+    if call.mode != "raise":
+        return call.mode
+    return "negative" if call.operation.negative else "nonnegative"
 
 
 def _list_index_moves(call: ExplainedCall) -> Iterator[Move]:
@@ -141,9 +148,9 @@ def _list_window_moves(call: ExplainedCall) -> Iterator[Move]:
     size, length = call.data.shape[axis], update.shape[axis]
     for n in range(call.data.shape[0]):
         start = 0 if starts is None else int(starts[n])
-        bad = call.rule == "linear" and not 0 <= start <= size - length
+        bad = call.mode == "linear" and not 0 <= start <= size - length
         for t in range(length):
-            position = start + t if call.rule == "linear" else (start + t) % size
+            position = start + t if call.mode == "linear" else (start + t) % size
             rest = [None] * (axis - 1), [None] * (call.data.ndim - axis - 1)
             index = None if starts is None else Region(call.name("indices"), (n,))
             values: Coordinates = () if starts is None else (start,)

@@ -272,7 +272,7 @@ def _index_state(call: ExplainedCall, at: Coordinates) -> str:
     if call.kernel == Kernel.TENSOR_SCATTER:
         assert call.updates is not None
         fits = 0 <= value <= data[call.axis] - call.updates.shape[call.axis]
-        return "index" if fits or call.rule == "circular" else "bad"
+        return "index" if fits or call.mode == "circular" else "bad"
     if call.kernel == Kernel.GATHER_TREE:
         return "index" if 0 <= value < data[2] else "bad" if call.error is not None else "index"
     size = data[call.batch_dims + at[-1]] if call.by_tuple else data[call.axis]

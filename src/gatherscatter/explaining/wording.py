@@ -60,7 +60,7 @@ def index_text(call: ExplainedCall, move: Move) -> str:
         return f"{text}, which is {tuple_text(resolved)} counted from the front"
     wrapped = move.resolved and None not in move.resolved and move.resolved != move.values
     if wrapped and call.kernel != Kernel.TENSOR_SCATTER:
-        return f"{text}, which {'wraps to' if call.rule == 'wrap' else 'means'} {tuple_text(_known(move))}"
+        return f"{text}, which {'wraps to' if call.mode == 'wrap' else 'means'} {tuple_text(_known(move))}"
     return text
 
 

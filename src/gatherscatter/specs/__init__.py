@@ -3,7 +3,7 @@
 from gatherscatter.arrays.casts import dtype_of
 from gatherscatter.arrays.convert import element_type
 from gatherscatter.operation import REQUIRED
-from gatherscatter.specs.calls import GENERIC_REDUCTIONS, call
+from gatherscatter.specs.calls import GENERIC_REDUCTIONS, call, make_operation
 from gatherscatter.specs.own_operators import OWN_OPERATORS
 from gatherscatter.specs.rows import (
     DOMAIN,
@@ -36,6 +36,7 @@ __all__ = [
     "dtype_of",
     "element_type",
     "find",
+    "make_operation",
     "op",
     "ops",
 ]

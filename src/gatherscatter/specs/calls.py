@@ -209,19 +209,26 @@ def make_operation(
     table = None
     if row.kernel == Kernel.GATHER_QUANTIZED:
         table = TableLayout(*(values[name] for name in TableLayout._fields))
+    mode, negative = find_index_rule(row, values)
     return Operation(
         row.name,
         row.kernel,
         axis=values.get(gather_axis_name(row), 0),
         batch_dims=values.get("batch_dims", 0),
-        mode=values.get("mode", "fill" if row.index_range == "zeros" else "raise"),
-        negative=row.index_range != "nonnegative",
+        mode=mode,
+        negative=negative,
         reduction=reduction,
         include_self=values.get("use_init_val", values.get("include_self", True)),
         accumulate=accumulate,
         bags=Bags(embedding_rules=True) if row.kernel == Kernel.GATHER_REDUCE else None,
         table=table,
     )
+
+
+def find_index_rule(row: OpVersion, values: dict[str, Any]) -> tuple[str, bool]:
+    """Return the ``mode`` and the ``negative`` of an operation. A mode can be among the attributes."""
+    mode = values.get("mode", "fill" if row.index_range == "zeros" else "raise")
+    return mode, row.index_range != "nonnegative"
 
 
 def _resolve_axis(row: OpVersion, arrays: tuple[Any, ...], axis: int) -> tuple[tuple[Any, ...], int]:

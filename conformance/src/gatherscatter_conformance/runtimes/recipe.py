@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from gatherscatter.explaining.library_code.call import LibraryCall, NoCodeError
-from gatherscatter.specs import GENERIC_REDUCTIONS, REQUIRED
+from gatherscatter.specs import REQUIRED, make_operation
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.runtimes.runtime import NotAskedError, Runtime, names_of, row_of
 
@@ -56,23 +56,23 @@ def describe_case(case: Case, types: tuple[str, ...]) -> LibraryCall:
         if array is not None and each.kind == "data" and case.type not in types:
             raise NotAskedError(f"there is no {case.type}")
     values = {one.name: one.default for one in row.attributes if one.default is not REQUIRED} | case.attributes
-    rank = case.inputs[0].ndim  # type: ignore[union-attr]
-    axis = _axis(case, values)
+    data = case.inputs[0]
+    assert data is not None
+    rank, axis = data.ndim, _axis(case, values)
     axis = axis + rank if -rank <= axis < 0 else axis
     if row.kernel == "tensor_scatter" and not 0 < axis < rank:
         raise NotAskedError("a subscript can't be written for an axis that is not there")
-    reduction = values.get("reduction", row.reduction or "none")
-    named = zip(names_of(case), case.inputs, strict=False)
-    return LibraryCall(
-        op=case.op,
-        row=row,
-        arrays={name: array for name, array in named if array is not None and name != "axis"},
+    operation = make_operation(row, data, values)._replace(
+        accumulate="step",
         axis=axis,
         batch_dims=_batch_dims(case, values.get("batch_dims", 0), axis),
-        reduction=GENERIC_REDUCTIONS.get(reduction, reduction),
         include_self=row.kernel != "gather_reduce" and values.get("use_init_val", True),
-        accumulate="step",
-        rule=values.get("mode", row.index_range),
+    )
+    named = zip(names_of(case), case.inputs, strict=False)
+    return LibraryCall(
+        operation=operation,
+        row=row,
+        arrays={name: array for name, array in named if array is not None and name != "axis"},
         fill_mode=values.get("fill_mode", "ZERO"),
         result_name="got",
     )

@@ -14,9 +14,8 @@ def code(call: LibraryCall) -> list[str]:
     """Write the call in einx."""
     call.require(not call.reduces_bags, "einx has no reduction over bags of different sizes")
     call.require(call.kernel not in (Kernel.GATHER_TREE, Kernel.TENSOR_SCATTER), "einx has nothing of this kind")
-    call.require(call.rule == "negative" or call.rule == "nonnegative" or not call.missing,
-                  "einx does not define what happens to indices out of range")  # fmt: skip
-    call.require(call.rule not in ("wrap", "clip"), "einx does not define what happens to indices out of range")
+    in_range = not call.missing and call.mode not in ("wrap", "clip")
+    call.require(in_range, "einx does not define what happens to indices out of range")
     full = all(array.size for array in call.arrays.values())
     call.require(full, "einx does not take arrays without elements")
     call.require(call.rank <= 8 and len(call.index_shape) <= 8, "more axes than letters")

@@ -171,7 +171,7 @@ def _plain_bags(call: LibraryCall) -> list[str]:
 def _scatter_windows(call: LibraryCall) -> list[str]:
     axis = call.axis
     body = f"jax.lax.dynamic_update_slice_in_dim(past, new, start, {axis - 1})"
-    if call.rule == "circular":
+    if call.mode == "circular":
         positions = wrap_positions(call, f"start + jnp.arange(update.shape[{axis}])")
         body = f"past.at[{':, ' * (axis - 1)}{positions}].set(new)"
     return [

@@ -127,9 +127,9 @@ def normalise_indices(call: LibraryCall, library: str, widen: str) -> list[str]:
     """Lines that convert indices for the library."""
     lines = [widen] if call.widens_indices and not call.missing else []
     sizes = f"{library}.array({list(call.sizes)})" if call.by_tuple else str(call.sizes[0])
-    if call.rule == "wrap":
+    if call.mode == "wrap":
         lines.append(f"indices = indices % {sizes}")
-    if call.rule == "clip":
+    if call.mode == "clip":
         last = f"{sizes} - 1" if call.by_tuple else str(call.sizes[0] - 1)
         lines.append(f"indices = {library}.clip(indices, 0, {last})")
     return lines

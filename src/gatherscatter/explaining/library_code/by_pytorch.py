@@ -95,9 +95,9 @@ def _uses_index_put(call: LibraryCall) -> bool:
 
 def _normalise_indices(call: LibraryCall) -> list[str]:
     sizes = f"torch.tensor({list(call.sizes)})" if call.by_tuple else str(call.sizes[0])
-    if call.rule == "wrap":
+    if call.mode == "wrap":
         return [f"indices = indices % {sizes}"]
-    if call.rule == "clip":
+    if call.mode == "clip":
         last = f"{sizes} - 1" if call.by_tuple else str(call.sizes[0] - 1)
         return [f"indices = indices.clamp({'torch.tensor(0)' if call.by_tuple else 0}, {last})"]
     if call.negative and not call.missing and not _is_subscript(call):

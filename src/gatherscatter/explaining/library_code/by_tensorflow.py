@@ -66,9 +66,9 @@ def plain_code(call: LibraryCall) -> list[str]:
 def _normalise_indices(call: LibraryCall) -> list[str]:
     kind = "tf.int64" if call.widens_indices else "indices.dtype"
     sizes = f"tf.constant({list(call.sizes)}, {kind})" if call.by_tuple else str(call.sizes[0])
-    if call.rule == "wrap":
+    if call.mode == "wrap":
         return [f"indices = tf.math.floormod(indices, {sizes})"]
-    if call.rule == "clip":
+    if call.mode == "clip":
         return [f"indices = tf.clip_by_value(indices, 0, {sizes} - 1)"]
     if call.negative:
         return [f"indices = tf.where(indices < 0, indices + {sizes}, indices)  # none may be negative below"]
@@ -126,7 +126,7 @@ def _reduce_bags(call: LibraryCall) -> list[str]:
     call.require(is_mean or call.reduction in FUNCTIONS, f"TensorFlow has no tensor_scatter_nd for {call.reduction}")
     call.require(call.type != "bool", "TensorFlow does not combine elements of type bool")
     call.require(call.is_wide or call.accumulate == "step", "TensorFlow chooses the type of the sum")
-    call.require(call.rule in ("nonnegative", "negative") and not call.negative, "select the rows first")
+    call.require(call.mode == "raise" and not call.negative, "select the rows first")
     call.require(all(array.size for array in call.arrays.values()), "TensorFlow refuses tensors without elements here")
     data, kind = call.name("data"), "tf.float32" if call.is_wide else f"{call.name('data')}.dtype"
     lines = ["# TensorFlow loses some NaN here"] if call.reduction in ("min", "max") and call.has_nan else []

@@ -36,32 +36,51 @@ class LibraryCall:
 
     Attributes
     ----------
-    op : the op version, or the name of the array function
+    operation : the operation. Its axis and its batch_dims count from the front
     row : the op version; for an array function, an op version with the same inputs
     arrays : the inputs by name, in the order of the specification
-    axis, batch_dims : the attributes, counted from the front
-    reduction, include_self, accumulate : as in the array functions
-    rule : the meaning of an index: "negative", "nonnegative", "zeros", or a mode of an array function or TensorScatter
     fill_mode : the result for a bag without members: "ZERO" or "LOWEST", as in SegmentMax
     result_name : the variable of the result
     """
 
-    op: str
+    operation: Operation
     row: OpVersion
     arrays: dict[str, np.ndarray]
-    axis: int
-    batch_dims: int
-    reduction: str
-    include_self: bool
-    accumulate: str
-    rule: str
     fill_mode: str = "ZERO"
     result_name: str = "output"
 
     @property
+    def op(self) -> str:
+        """The op version, or the name of the array function."""
+        return self.operation.op
+
+    @property
     def kernel(self) -> Kernel:
-        """The movement of the call."""
-        return self.row.kernel
+        return self.operation.kernel
+
+    @property
+    def axis(self) -> int:
+        return self.operation.axis
+
+    @property
+    def batch_dims(self) -> int:
+        return self.operation.batch_dims
+
+    @property
+    def mode(self) -> str:
+        return self.operation.mode
+
+    @property
+    def reduction(self) -> str:
+        return self.operation.reduction
+
+    @property
+    def include_self(self) -> bool:
+        return self.operation.include_self
+
+    @property
+    def accumulate(self) -> str:
+        return self.operation.accumulate
 
     def name(self, role: str) -> str:
         """The name of the input in a role."""
@@ -126,13 +145,12 @@ class LibraryCall:
         IndexError
             An offset, a segment id or a number of indptr is out of range.
         """
-        operation = Operation(self.op, self.kernel)
         if self.bag_input is None:
-            return find_bags(operation, self.members)
+            return find_bags(self.operation, self.members)
         numbers: dict[str, Any] = {self.bag_input: self.arrays[self.bag_input]}
         count = self.bags_shape[0] if self.bag_input == "segment_ids" else None
         bags = Bags(count, embedding_rules=self.op == self.row.name)
-        return find_bags(operation._replace(bags=bags), self.members, **numbers)
+        return find_bags(self.operation._replace(bags=bags), self.members, **numbers)
 
     @property
     def empty_bags(self) -> np.ndarray:
@@ -202,12 +220,13 @@ class LibraryCall:
     @cached_property
     def negative(self) -> bool:
         """Whether an index counts from the end."""
-        return self.rule not in ("nonnegative", "circular", "linear") and bool((self._values < 0).any())
+        counts_from_end = self.operation.negative and self.kernel != Kernel.TENSOR_SCATTER
+        return counts_from_end and bool((self._values < 0).any())
 
     @cached_property
     def missing(self) -> bool:
         """Whether an index is out of range, and gives zeros or is dropped."""
-        if self.rule not in ("zeros", "fill", "drop"):
+        if not self.operation.skips:
             return False
         sizes = np.array(self.sizes) if self.by_tuple else self.sizes[0]
         wide = self._values.astype(object) if self.index_type == "uint64" else self._values.astype(np.int64)
@@ -216,7 +235,7 @@ class LibraryCall:
     @cached_property
     def repeated(self) -> bool:
         """Whether two updates go to one element. For all scatters except TensorScatter."""
-        mode = self.rule if self.rule in ("wrap", "clip") else "skip"
+        mode = self.mode if self.mode in ("wrap", "clip") else "skip"
         count = math.prod(self.index_shape[:-1] if self.by_tuple else self.index_shape)
         tuples = self._values.reshape(count, self.k)
         targets = _core.resolve_indices(tuples, self.sizes, mode, True)

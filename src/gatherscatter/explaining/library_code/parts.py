@@ -46,7 +46,7 @@ def fuse_batch_dims(call: LibraryCall) -> list[str]:
 
 def wrap_positions(call: LibraryCall, positions: str) -> str:
     """Lines for positions in the cache of TensorScatter, which may be a ring."""
-    return f"({positions}) % past_cache.shape[{call.axis}]" if call.rule == "circular" else positions
+    return f"({positions}) % past_cache.shape[{call.axis}]" if call.mode == "circular" else positions
 
 
 def clear_missing_starts(call: LibraryCall) -> list[str]:
@@ -56,7 +56,7 @@ def clear_missing_starts(call: LibraryCall) -> list[str]:
 
 def negative_note(call: LibraryCall, library: str) -> list[str]:
     """A comment if the library accepts indices that the op version refuses."""
-    if call.rule == "nonnegative" and call.indices is not None:
+    if not call.operation.negative and call.indices is not None:
         return [f"# {library} would take negative indices from the end; {call.op} refuses them"]
     return []
 
@@ -150,7 +150,7 @@ def overflow_note(call: LibraryCall, library: str) -> list[str]:
 
 def sum_of(call: LibraryCall) -> LibraryCall:
     """The call for the first step of a mean."""
-    return replace(call, reduction="add") if call.reduction == "mean" else call
+    return replace(call, operation=call.operation._replace(reduction="add")) if call.reduction == "mean" else call
 
 
 def restore_bags(call: LibraryCall) -> list[str]:
