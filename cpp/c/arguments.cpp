@@ -29,6 +29,7 @@ gatherscatter_status* read_choice(const char* op, const char* input, int32_t val
 static_assert(GATHERSCATTER_MEAN == static_cast<int>(Reduction::mean));
 static_assert(GATHERSCATTER_EXACT == static_cast<int>(Accumulate::exact));
 static_assert(GATHERSCATTER_SKIP == static_cast<int>(Mode::skip));
+static_assert(GATHERSCATTER_NEGATIVE_SKIP == static_cast<int>(Negative::skip));
 static_assert(GATHERSCATTER_COMPLEX128 == static_cast<int>(DType::complex128));
 static_assert(GATHERSCATTER_SCATTER_ND == static_cast<int>(Kernel::scatter_nd));
 
@@ -102,6 +103,7 @@ gatherscatter_status* read_operation(const char* op, const gatherscatter_operati
     int kernel = 0;
     gatherscatter_status* status = read_choice(op, "kernel", given.kernel, kernel_choices, kernel);
     if (!status) status = read_choice(op, "mode", given.mode, mode_names, operation.rule.mode);
+    if (!status) status = read_choice(op, "negative", given.negative, negative_names, operation.rule.negative);
     if (!status) status = read_choice(op, "reduction", given.reduction, reduction_names, operation.reduction);
     if (!status) status = read_choice(op, "accumulate", given.accumulate, accumulate_names, operation.accumulate);
     if (!status) status = check_options(op, kernel, given);
@@ -110,7 +112,6 @@ gatherscatter_status* read_operation(const char* op, const gatherscatter_operati
     operation.kernel = gathers ? Kernel::gather : static_cast<Kernel>(kernel);
     operation.axis = kernel == GATHERSCATTER_GATHER_REDUCE ? 0 : given.axis;
     operation.batch_dims = given.batch_dims;
-    operation.rule.negative = given.negative != 0;
     operation.include_self = given.include_self != 0;
     return status ? status : check_effects(op, operation);
 }

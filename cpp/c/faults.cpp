@@ -180,7 +180,7 @@ gatherscatter_status* index_fault(const char* op, const Operation& operation, co
     if (bad.count == 0) return make_status("changed_indices", op, {});
     const int64_t size = data[bad.axis];
     return index_fault(op, "indices", indices, bad, format_sentence("parts.axis", {{"axis", bad.axis}, {"size", size}}),
-                       operation.rule.negative ? -size : 0, size - 1,
+                       operation.rule.negative == Negative::end ? -size : 0, size - 1,
                        word_hint(bad.hint, Shape(data.dim + first_axis, columns), type));
 }
 

@@ -41,7 +41,8 @@ gatherscatter_status* range_fault(const gatherscatter_plan& plan, const void* va
     const Shape& shape = plan.inputs[input].shape;
     const BadIndices bad = find_bad_indices({values, plan.bag_type, shape[0], Shape{high + 1}, 0, 1}, rule);
     if (bad.count == 0) return make_status("changed_indices", op, {});
-    return index_fault(op, bag_input_names[input], shape, bad, subject, rule.negative ? -high - 1 : 0, high, "");
+    return index_fault(op, bag_input_names[input], shape, bad, subject, rule.negative == Negative::end ? -high - 1 : 0,
+                       high, "");
 }
 
 gatherscatter_status* fault_status(const gatherscatter_plan& plan, const void* const* inputs, BagFault fault) {
@@ -55,7 +56,7 @@ gatherscatter_status* fault_status(const gatherscatter_plan& plan, const void* c
             return index_fault(op, plan.operation, Shape{call.data_rows}, plan.inputs[BagInput::indices].shape,
                                inputs[static_cast<size_t>(BagInput::indices)], plan.index_type);
         case BagFault::offsets:
-            return range_fault(plan, values, call.members, {Mode::raise, false},
+            return range_fault(plan, values, call.members, strict,
                                format_sentence("parts.members", {{"size", call.members}}));
         case BagFault::segment_ids:
             return range_fault(plan, values, call.bags - 1, call.segment_rule(),

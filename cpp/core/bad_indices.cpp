@@ -134,17 +134,28 @@ class Hints {
 
 }  // namespace
 
+namespace {
+
+bool is_good(IndexValue value, int64_t size, Rule rule) {
+    if (value.negative && rule.negative != Negative::end) return rule.negative == Negative::skip;
+    switch (rule.mode) {
+        case Mode::raise: return is_below(value, size) && at_least_minus(value, size);
+        case Mode::skip: return true;
+        default: return size > 0;
+    }
+}
+
+}  // namespace
+
 BadIndices find_bad_indices(const IndexTuples& tuples, Rule rule) {
     BadIndices bad;
-    if (tuples.count == 0 || tuples.columns == 0 || rule.mode == Mode::skip) return bad;
+    if (tuples.count == 0 || tuples.columns == 0) return bad;
     Range spread;
     std::vector<Range> ranges(static_cast<size_t>(tuples.columns));
     each_index(tuples, [&](int64_t position, int j, IndexValue value) {
         const int64_t size = tuples.data[tuples.first_axis + j];
         ranges[static_cast<size_t>(j)].add(value, position < tuples.columns);
-        const bool good = rule.mode != Mode::raise
-                              ? size > 0
-                              : is_below(value, size) && at_least_minus(value, rule.negative ? size : 0);
+        const bool good = is_good(value, size, rule);
         if (good) return;
         if (bad.count == 0) bad.axis = tuples.first_axis + j;
         if (bad.count < BadIndices::shown) {
@@ -155,7 +166,7 @@ BadIndices find_bad_indices(const IndexTuples& tuples, Rule rule) {
     });
     bad.least = spread.least;
     bad.greatest = spread.greatest;
-    if (bad.count > 0) bad.hint = Hints(tuples, ranges).find(rule.negative);
+    if (bad.count > 0) bad.hint = Hints(tuples, ranges).find(rule.negative != Negative::error);
     return bad;
 }
 

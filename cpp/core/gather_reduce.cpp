@@ -183,7 +183,7 @@ namespace {
 
 // The rows that members can name are below this number, except -1 for zeros.
 int64_t rows_to_sort(const GatherReduce& call) {
-    return call.rule.mode == Mode::skip ? INT64_MAX : std::max(call.data_rows, call.members);
+    return call.rule.may_skip() ? INT64_MAX : std::max(call.data_rows, call.members);
 }
 
 // Puts rows and weights in the order of their bags.
@@ -221,7 +221,7 @@ BagFault find_segments(GatherReduce& call, const GatherReduceInputs& inputs, Fou
         const int64_t members = call.members, likely = saturating_add(saturating_multiply(members, 4), block);
         int64_t last = -1;
         if (members > 0 &&
-            index_of(inputs.bag_values, inputs.bag_type, likely, {Mode::raise, false}).resolve(members - 1, 1, &last)) {
+            index_of(inputs.bag_values, inputs.bag_type, likely, strict).resolve(members - 1, 1, &last)) {
             call.bags = last + 1;
             if (find_starts(ids_of(call, inputs), members, call.bags, allocate(found.starts_memory, call.bags + 1)) ==
                 IdOrder::sorted)
@@ -243,7 +243,7 @@ BagFault find_segments(GatherReduce& call, const GatherReduceInputs& inputs, Fou
 
 BagFault find_offsets(const GatherReduce& call, const GatherReduceInputs& inputs, FoundBags& found) {
     int64_t* const starts = allocate(found.starts_memory, call.bags + 1);
-    const Index index = index_of(inputs.bag_values, inputs.bag_type, call.members + 1, {Mode::raise, false});
+    const Index index = index_of(inputs.bag_values, inputs.bag_type, call.members + 1, strict);
     if (const BagFault fault = resolve_ascending(index, call.bags, starts); fault != BagFault::none) return fault;
     starts[call.bags] = call.members;
     return starts[0] == 0 || call.embedding_rules ? BagFault::none : BagFault::offsets_start;
@@ -251,7 +251,7 @@ BagFault find_offsets(const GatherReduce& call, const GatherReduceInputs& inputs
 
 BagFault find_indptr(const GatherReduce& call, const GatherReduceInputs& inputs, FoundBags& found) {
     int64_t* const starts = allocate(found.starts_memory, call.bags + 1);
-    const Index index = index_of(inputs.bag_values, inputs.bag_type, call.members + 1, {Mode::raise, false});
+    const Index index = index_of(inputs.bag_values, inputs.bag_type, call.members + 1, strict);
     if (const BagFault fault = resolve_ascending(index, call.bags + 1, starts); fault != BagFault::none) return fault;
     if (starts[0] != 0) return BagFault::offsets_start;
     return starts[call.bags] == call.members ? BagFault::none : BagFault::offsets_end;
@@ -279,9 +279,9 @@ Bags bags_of(const GatherReduce& call, const GatherReduceInputs& inputs, const F
     return {found.starts,
             call.bags,
             rows,
-            call.members,
+            found.is_sorted ? call.members : found.starts[call.bags],
             found.is_sorted ? inputs.weights : found.weights,
-            call.rule.mode == Mode::skip};
+            call.rule.may_skip()};
 }
 
 // Fills the rows of bags without members.
@@ -294,7 +294,9 @@ void fill_empty_bags(const FoundBags& found, int64_t bags, const std::byte* row,
 
 }  // namespace
 
-BagFault find_bags(GatherReduce& call, const GatherReduceInputs& inputs, FoundBags& found) {
+namespace {
+
+BagFault find_all_bags(GatherReduce& call, const GatherReduceInputs& inputs, FoundBags& found) {
     BagFault fault = BagFault::none;
     switch (call.form) {
         case BagForm::last_dimension: {
@@ -309,6 +311,82 @@ BagFault find_bags(GatherReduce& call, const GatherReduceInputs& inputs, FoundBa
     }
     if (!found.starts && found.starts_memory) found.starts = reinterpret_cast<int64_t*>(found.starts_memory->get());
     return fault;
+}
+
+// Whether an integer is negative.
+bool has_negative(const void* values, IndexType type, int64_t count) {
+    return visit_index_type(type, [=]<class I>(I) {
+        if constexpr (std::is_unsigned_v<I>) return false;
+        const I* const numbers = static_cast<const I*>(values);
+        return !all_of_pieces(count, sizeof(I), [=](int64_t begin, int64_t end) {
+            I any = 0;
+            for (int64_t i = begin; i < end; ++i) any |= numbers[i];
+            return any >= 0;
+        });
+    });
+}
+
+// Finds the bags of a call with members that are skipped. The others are copied. All indices and segment ids are
+// checked first.
+BagFault find_kept_bags(GatherReduce& call, const GatherReduceInputs& inputs, FoundBags& found) {
+    const bool has_ids = call.form == BagForm::segment_ids;
+    if (has_ids && call.bags == unknown_bags) call.bags = count_bags(inputs, call.members);
+    if (has_ids && are_too_many(call.bags)) return BagFault::too_large;
+    std::optional<Scratch> rows_memory, ids_memory, weights_memory;
+    int64_t* const ids = has_ids ? allocate(ids_memory, call.members) : nullptr;
+    if (has_ids && !ids_of(call, inputs).resolve_all(call.members, ids)) return BagFault::segment_ids;
+    if (!has_ids)
+        if (const BagFault fault = find_all_bags(call, inputs, found); fault != BagFault::none) return fault;
+    int64_t* const rows = allocate(rows_memory, call.members);
+    if (const BagFault fault = find_rows(call, inputs, rows); fault != BagFault::none) return fault;
+    const int64_t size = call.combine.item_size;
+    std::byte* const weights = inputs.weights ? weights_memory.emplace(call.members * size, false).get() : nullptr;
+    int64_t* const starts = has_ids ? nullptr : reinterpret_cast<int64_t*>(found.starts_memory->get());
+    int64_t kept = 0, bag = 0;
+    const auto begin_bags = [&](int64_t member) {
+        for (; starts && bag <= call.bags && starts[bag] == member; ++bag) starts[bag] = kept;
+    };
+    visit_index_type(inputs.indices ? inputs.index_type : IndexType::uint8, [&]<class I>(I) {
+        const I* const indices = static_cast<const I*>(inputs.indices);
+        for (int64_t m = 0; m < call.members; ++m) {
+            begin_bags(m);
+            if ((std::is_signed_v<I> && indices[m] < I{0}) || (ids && ids[m] < 0)) continue;
+            rows[kept] = rows[m];
+            if (ids) ids[kept] = ids[m];
+            if (weights) std::memcpy(weights + kept * size, inputs.weights + m * size, static_cast<size_t>(size));
+            ++kept;
+        }
+    });
+    begin_bags(call.members);
+    if (has_ids) {
+        GatherReduce named = call;
+        named.members = kept;
+        named.rule = {Mode::skip, Negative::skip};  // for rows of zeros, which are -1
+        GatherReduceInputs copies = inputs;
+        copies.indices = rows;
+        copies.bag_values = ids;
+        copies.index_type = copies.bag_type = IndexType::int64;
+        copies.weights = weights;
+        if (const BagFault fault = find_segments(named, copies, found); fault != BagFault::none) return fault;
+        if (!found.starts) found.starts = reinterpret_cast<int64_t*>(found.starts_memory->get());
+        if (!found.is_sorted) return BagFault::none;
+    }
+    found.is_sorted = false;
+    found.rows_memory = std::move(rows_memory);
+    found.weights_memory = std::move(weights_memory);
+    found.rows = rows;
+    found.weights = weights;
+    return BagFault::none;
+}
+
+}  // namespace
+
+BagFault find_bags(GatherReduce& call, const GatherReduceInputs& inputs, FoundBags& found) {
+    const bool skips =
+        call.rule.negative == Negative::skip &&
+        ((inputs.indices && has_negative(inputs.indices, inputs.index_type, call.members)) ||
+         (call.form == BagForm::segment_ids && has_negative(inputs.bag_values, inputs.bag_type, call.members)));
+    return skips ? find_kept_bags(call, inputs, found) : find_all_bags(call, inputs, found);
 }
 
 BagFault check_inputs(GatherReduce& call, const GatherReduceInputs& inputs) {

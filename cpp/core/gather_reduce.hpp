@@ -33,7 +33,10 @@ struct GatherReduce {
     bool embedding_rules = false;
 
     // The rule for segment ids. With first members, they follow the rule for the indices of a scatter.
-    Rule segment_rule() const { return {Mode::raise, combine.include_self}; }
+    Rule segment_rule() const {
+        if (rule.negative == Negative::skip) return {Mode::raise, Negative::skip};
+        return {Mode::raise, combine.include_self ? Negative::end : Negative::error};
+    }
 };
 
 struct GatherReduceInputs {
@@ -64,7 +67,8 @@ enum class BagFault : uint8_t {
 // Bags that `find_bags` has found.
 struct FoundBags {
     const int64_t* starts = nullptr;  // bags + 1 numbers
-    // If segment ids were not sorted: the row and the weight of each member, in the order of the bags.
+    // If segment ids were not sorted, or members were skipped: the row and the weight of each member, in the order of
+    // the bags.
     bool is_sorted = true;
     const int64_t* rows = nullptr;
     const std::byte* weights = nullptr;

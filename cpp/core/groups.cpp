@@ -206,7 +206,7 @@ int64_t sort_scratch(int64_t count, int64_t rows, int64_t values, int64_t weight
 }
 
 bool group(const int64_t* numbers, int64_t count, int64_t rows, int64_t* starts, int64_t* order) {
-    const Index index(numbers, IndexType::int64, Shape{rows}, Shape{1}, {Mode::raise, false});
+    const Index index(numbers, IndexType::int64, Shape{rows}, Shape{1}, strict);
     const auto read_rows = [&](int64_t first, int64_t n, int64_t* row) { return index.resolve(first, n, row); };
     const auto read_values = [](int64_t first, int64_t n, int64_t* value) {
         std::iota(value, value + n, first);

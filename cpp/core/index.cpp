@@ -52,24 +52,24 @@ uint64_t wrap(I value, uint64_t size) {
     return static_cast<uint64_t>(remainder) + (remainder < 0 ? size : 0);
 }
 
-// Resolves tuples, if some need a division. Returns whether one is bad, because a dim is empty.
+// Resolves tuples, if some need a division.
 template <class W>
-bool wrap_tuples(const int64_t* tuples, int64_t n, const Columns& columns, int64_t* rows) {
+Resolved wrap_tuples(const int64_t* tuples, int64_t n, const Columns& columns, int64_t* rows) {
     for (int j = 0; j < columns.k; ++j)
-        if (columns.size[j] == 0) return true;
+        if (columns.size[j] == 0) return Resolved::none;
     for (int64_t t = 0; t < n; ++t) {
         uint64_t row = 0;
         for (int j = 0; j < columns.k; ++j)
             row += wrap(static_cast<W>(tuples[t * columns.k + j]), columns.size[j]) * columns.weight[j];
         rows[t] = static_cast<int64_t>(row);
     }
-    return false;
+    return Resolved::all;
 }
 
 // Resolves tuples of `fixed_k` columns, or of any number of them if it is 0.
 template <Mode mode, class W, int fixed_k>
-GS_LOOP bool resolve_wide(const int64_t* __restrict tuples, int64_t n, const Columns& columns,
-                          int64_t* __restrict rows) {
+GS_LOOP Resolved resolve_wide(const int64_t* __restrict tuples, int64_t n, const Columns& columns,
+                              int64_t* __restrict rows) {
     const int k = fixed_k > 0 ? fixed_k : columns.k;
     uint64_t any_bad = 0;
     for (int64_t t = 0; t < n; ++t) {
@@ -86,8 +86,35 @@ GS_LOOP bool resolve_wide(const int64_t* __restrict tuples, int64_t n, const Col
             rows[t] = static_cast<int64_t>(row);
         any_bad |= bad;
     }
-    if (mode == Mode::wrap && any_bad) return wrap_tuples<W>(tuples, n, columns, rows);
-    return any_bad;
+    if (!any_bad) return Resolved::all;
+    if (mode == Mode::wrap) return wrap_tuples<W>(tuples, n, columns, rows);
+    return mode == Mode::skip ? Resolved::some : Resolved::none;
+}
+
+// Resolves tuples whose negative indices are skipped or bad, while the mode handles those that are too large.
+template <Mode mode, Negative negative>
+GS_LOOP Resolved resolve_signed(const int64_t* __restrict tuples, int64_t n, const Columns& columns,
+                                int64_t* __restrict rows) {
+    uint64_t any_bad = 0, any_skipped = 0;
+    for (int64_t t = 0; t < n; ++t) {
+        uint64_t row = 0, skipped = 0, bad = 0;
+        for (int j = 0; j < columns.k; ++j) {
+            const int64_t value = tuples[t * columns.k + j];
+            const uint64_t size = columns.size[j], below = value < 0;
+            uint64_t position = 0, outside = resolve_value<mode>(value, size, 0, position);
+            if (mode == Mode::wrap && outside && size > 0) {
+                position = wrap(value, size);
+                outside = 0;
+            }
+            (negative == Negative::skip ? skipped : bad) |= below;
+            (mode == Mode::skip ? skipped : bad) |= outside & !below;
+            row += position * columns.weight[j];
+        }
+        rows[t] = skipped ? -1 : static_cast<int64_t>(row);
+        any_bad |= bad;
+        any_skipped |= skipped;
+    }
+    return any_bad ? Resolved::none : any_skipped ? Resolved::some : Resolved::all;
 }
 
 // Copies n indices to 64-bit numbers. Other threads may change the indices at any time, so the copy is checked and
@@ -100,11 +127,11 @@ GS_LOOP const int64_t* copy_indices(const std::byte* indices, int64_t n, int64_t
 
 // Resolves tuples of one index. The row numbers begin as a copy of the indices. Most indices are row numbers already.
 template <class I>
-GS_LOOP bool resolve_column(const std::byte* indices, int64_t n, const Columns& columns, ResolveWide resolve_wide,
-                            int64_t* rows) {
+GS_LOOP Resolved resolve_column(const std::byte* indices, int64_t n, const Columns& columns, ResolveWide resolve_wide,
+                                int64_t* rows) {
     const uint64_t size = columns.size[0];
     constexpr int64_t index_size = static_cast<int64_t>(sizeof(I));
-    bool any_bad = false;
+    Resolved resolved = Resolved::all;
     for (int64_t done = 0; done < n; done += resolved_at_once) {
         const int64_t m = std::min(resolved_at_once, n - done);
         const std::byte* const from = indices + done * index_size;
@@ -119,27 +146,27 @@ GS_LOOP bool resolve_column(const std::byte* indices, int64_t n, const Columns& 
         if (m == resolved_at_once ? are_rows(resolved_at_once) : are_rows(m)) continue;
         int64_t others[resolved_at_once];
         std::copy_n(copy, m, others);
-        any_bad |= resolve_wide(others, m, columns, copy);
+        resolved = std::max(resolved, resolve_wide(others, m, columns, copy));
     }
-    return any_bad;
+    return resolved;
 }
 
 // Resolves tuples of several indices, or of none.
 template <class I>
-GS_LOOP bool resolve_columns(const std::byte* tuples, int64_t n, const Columns& columns, ResolveWide resolve_wide,
-                             int64_t* rows) {
+GS_LOOP Resolved resolve_columns(const std::byte* tuples, int64_t n, const Columns& columns, ResolveWide resolve_wide,
+                                 int64_t* rows) {
     constexpr int64_t most = std::max<int64_t>(3 * resolved_at_once, max_rank);
     alignas(line_size) int64_t copy[most];
     const int64_t k = columns.k, at_once = std::min(resolved_at_once, most / std::max<int64_t>(k, 1)),
                   tuple_size = k * static_cast<int64_t>(sizeof(I));
-    bool any_bad = false;
+    Resolved resolved = Resolved::all;
     for (int64_t done = 0; done < n; done += at_once) {
         const int64_t m = std::min(at_once, n - done);
         const std::byte* const from = tuples + done * tuple_size;
         prefetch_block(from, m * tuple_size, index_lookahead_bytes);
-        any_bad |= resolve_wide(copy_indices<I>(from, m * k, copy), m, columns, rows + done);
+        resolved = std::max(resolved, resolve_wide(copy_indices<I>(from, m * k, copy), m, columns, rows + done));
     }
-    return any_bad;
+    return resolved;
 }
 
 template <int64_t size, bool use_prefetch, bool packed, bool may_skip>
@@ -264,8 +291,31 @@ ResolveWide wide_resolver(Mode mode) {
     }
 }
 
+template <Negative negative>
+ResolveWide signed_resolver(Mode mode) {
+    switch (mode) {
+        case Mode::wrap: return version<resolve_signed<Mode::wrap, negative>>();
+        case Mode::clip: return version<resolve_signed<Mode::clip, negative>>();
+        case Mode::skip: return version<resolve_signed<Mode::skip, negative>>();
+        default: return version<resolve_signed<Mode::raise, negative>>();
+    }
+}
+
+// Whether `resolve_wide` handles negative indices: it counts them from the end, or treats them as too large.
+bool is_plain(Rule rule) {
+    switch (rule.negative) {
+        case Negative::error: return rule.mode == Mode::raise;
+        case Negative::skip: return rule.mode == Mode::skip;
+        default: return true;
+    }
+}
+
 // A single loop with branches for the modes and columns would be several times slower.
-ResolveWide wide_resolver(IndexType type, Mode mode, int k) {
+ResolveWide wide_resolver(IndexType type, Rule rule, int k) {
+    const Mode mode = rule.mode;
+    if (!is_plain(rule))
+        return rule.negative == Negative::skip ? signed_resolver<Negative::skip>(mode)
+                                               : signed_resolver<Negative::error>(mode);
     return visit_columns(k, [=]<int columns>(std::integral_constant<int, columns>) {
         return type == IndexType::uint64 ? wide_resolver<uint64_t, columns>(mode)
                                          : wide_resolver<int64_t, columns>(mode);
@@ -318,13 +368,13 @@ Index::Index(const void* tuples, IndexType type, const Shape& dims, const Shape&
       type_(type),
       tuple_size_(size_of(type) * dims.rank),
       dims_(dims),
-      rule_(rule),
+      rule_{rule.mode, type < IndexType::uint8 ? rule.negative : Negative::end},
       resolve_(resolver(type, dims.rank)),
-      resolve_wide_(wide_resolver(type, rule.mode, dims.rank)) {
+      resolve_wide_(wide_resolver(type, rule_, dims.rank)) {
     columns_.k = dims.rank;
     for (int j = 0; j < dims.rank; ++j) {
         columns_.size[j] = static_cast<uint64_t>(dims.dim[j]);
-        columns_.if_negative[j] = rule.negative ? columns_.size[j] : 0;
+        columns_.if_negative[j] = rule.negative == Negative::end ? columns_.size[j] : 0;
         columns_.weight[j] = dims.rank == 1 ? 1 : static_cast<uint64_t>(weights.dim[j]);
     }
 }
@@ -393,16 +443,20 @@ bool Index::resolve_all(int64_t n, int64_t* rows) const {
 
 bool Index::check(int64_t n) const {
     const bool has_room = std::ranges::all_of(dims_, [](int64_t d) { return d > 0; });
-    if (rule_.mode != Mode::raise) return may_skip() || n == 0 || has_room;  // in these modes, no index is bad
+    if (is_plain(rule_) && rule_.mode != Mode::raise) return may_skip() || n == 0 || has_room;  // no index is bad
     if (tuple_size_ == 0) return true;
     const auto are_in_range = range_checker(type_, dims_.rank);
+    const auto are_good = [&](int64_t first, int64_t last) {
+        if (is_plain(rule_)) return are_in_range(tuples_ + first * tuple_size_, last - first, columns_);
+        int64_t rows[block];
+        for (int64_t i = first; i < last; i += block)
+            if (resolve_some(i, std::min(block, last - i), rows) == Resolved::none) return false;
+        return true;
+    };
     const int threads = n * tuple_size_ < min_shared_check_bytes ? 1 : num_threads();
     std::atomic<bool> good = true;
     for_parts(n, threads, [&](int64_t begin, int64_t end) {
-        if (!in_pieces(begin, end, tuple_size_, [&](int64_t first, int64_t last) {
-                return are_in_range(tuples_ + first * tuple_size_, last - first, columns_);
-            }))
-            good = false;
+        if (!in_pieces(begin, end, tuple_size_, are_good)) good = false;
     });
     return good;
 }

@@ -55,11 +55,27 @@ enum class Mode : uint8_t {
 inline constexpr const char* mode_names[] = {"raise", "wrap", "clip", "skip"};
 static_assert(std::size(mode_names) == static_cast<size_t>(Mode::skip) + 1);
 
+// How a negative index is handled, before its mode. Negative::end leaves it to Mode::wrap and Mode::clip.
+enum class Negative : uint8_t {
+    error,  // the call fails
+    end,    // the index counts from the end
+    skip,   // as in Mode::skip. The other indices of the tuple are still checked
+};
+inline constexpr const char* negative_names[] = {"error", "end", "skip"};
+static_assert(std::size(negative_names) == static_cast<size_t>(Negative::skip) + 1);
+inline const char* name(Negative negative) { return negative_names[static_cast<int>(negative)]; }
+
 struct Rule {
     Mode mode = Mode::raise;
-    bool negative = true;  // negative indices count from the end. Only used by raise and skip; wrap and clip define
-                           // their own meaning
+    Negative negative = Negative::end;
+
+    // Whether a row number can be -1.
+    bool may_skip() const { return mode == Mode::skip || negative == Negative::skip; }
+
+    // Whether an index can be bad, if no dim is empty.
+    bool may_fail() const { return mode == Mode::raise || negative == Negative::error; }
 };
+inline constexpr Rule strict{Mode::raise, Negative::error};  // only numbers in [0, size) are good
 
 // Numbers of rows. Rows row[0] to row[n - 1] are moved next. Rows row[n] to row[known - 1] follow them and are only
 // prefetched.
@@ -73,10 +89,10 @@ struct RowNumbers {
 // it. This decides how indices and updates are prefetched. A call that is in the cache of a core as a whole is `close`.
 enum class Spread : uint8_t { close, middle, distant };
 
-// The outcome of resolving some tuples.
+// The outcome of resolving some tuples. The greater one of two parts holds for both.
 enum class Resolved : uint8_t {
     all,   // every tuple names a row
-    some,  // the row numbers of bad tuples are -1, because the mode skips them
+    some,  // some row numbers are -1, because the rule skips the tuples
     none,  // a tuple is bad, or the call has to stop
 };
 
@@ -110,12 +126,12 @@ struct Columns {
     uint64_t size[max_rank], if_negative[max_rank], weight[max_rank];
 };
 
-// Resolves tuples of 64-bit numbers. True: a tuple is bad.
-using ResolveWide = bool (*)(const int64_t* tuples, int64_t n, const Columns&, int64_t* rows);
+// Resolves tuples of 64-bit numbers.
+using ResolveWide = Resolved (*)(const int64_t* tuples, int64_t n, const Columns&, int64_t* rows);
 
 // The same for tuples in memory. Some are copied at a time and then resolved. Those of one column may be row numbers
 // already.
-using Resolve = bool (*)(const std::byte* tuples, int64_t n, const Columns&, ResolveWide, int64_t* rows);
+using Resolve = Resolved (*)(const std::byte* tuples, int64_t n, const Columns&, ResolveWide, int64_t* rows);
 
 // A contiguous tensor of index tuples into `dims`. The tuple t names row sum(t[j] * weights[j]). With a single column,
 // the index is the row number.
@@ -166,12 +182,11 @@ class Index {
     // Whether samples of single indices repeat the index before.
     bool are_runs(int64_t first, int64_t n) const;
 
-    bool may_skip() const { return rule_.mode == Mode::skip; }
+    bool may_skip() const { return rule_.may_skip(); }
 
   private:
     Resolved resolve_some(int64_t first, int64_t n, int64_t* rows) const {
-        const bool any_bad = resolve_(tuples_ + first * tuple_size_, n, columns_, resolve_wide_, rows);
-        return !any_bad ? Resolved::all : may_skip() ? Resolved::some : Resolved::none;
+        return resolve_(tuples_ + first * tuple_size_, n, columns_, resolve_wide_, rows);
     }
 
     const std::byte* tuples_;

@@ -46,7 +46,7 @@ void complete(KernelCall&, const Operation&, DType, int64_t item_size, const voi
 // Whether a scatter in place should make its result in separate memory and copy it. This costs less than checking all
 // indices before the first write if the result is small compared with the indices.
 inline bool is_cheaper_apart(const Operation& operation, int64_t data_bytes, int64_t index_bytes) {
-    return is_scatter(operation.kernel) && operation.rule.mode == Mode::raise && data_bytes <= index_bytes / 4;
+    return is_scatter(operation.kernel) && operation.rule.may_fail() && data_bytes <= index_bytes / 4;
 }
 
 // Copies the data of a scatter to its output, on several threads if that is faster. `stream`: write past the caches.

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "output_pool.hpp"
 #include "parallel.hpp"
@@ -26,7 +27,13 @@ class Scratch {
         else
             ::operator delete(memory_);
     }
-    Scratch(const Scratch&) = delete;
+    Scratch(Scratch&& other) noexcept
+        : size_(std::exchange(other.size_, 0)), memory_(std::exchange(other.memory_, nullptr)) {}
+    Scratch& operator=(Scratch&& other) noexcept {
+        std::swap(size_, other.size_);
+        std::swap(memory_, other.memory_);
+        return *this;
+    }
     std::byte* get() const { return memory_; }
 
   private:

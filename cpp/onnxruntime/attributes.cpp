@@ -152,7 +152,7 @@ class Reader {
         const int mode = read_word(AttributeName::mode, op_.modes, op_.modes[0]);
         if (op_.is_tensor_scatter()) {
             attributes_.is_circular = mode == 1;
-            attributes_.operation.negative = 0;
+            attributes_.operation.negative = GATHERSCATTER_NEGATIVE_ERROR;
         } else {
             attributes_.operation.mode = mode;  // in the order of the header
         }

@@ -355,8 +355,8 @@ struct Kernel::Call {
     void check_starts(int64_t length, int64_t size) const {
         const Tensor& starts = inputs[2];
         const int64_t positions = size - length + 1;
-        const BadIndices bad = find_bad_indices(
-            {starts.memory, index_type_of(starts), starts.count(), Shape{positions}, 0, 1}, Rule{Mode::raise, false});
+        const BadIndices bad =
+            find_bad_indices({starts.memory, index_type_of(starts), starts.count(), Shape{positions}, 0, 1}, strict);
         if (bad.count > 0)
             require(index_fault(name(), "write_indices", starts.shape, bad,
                                 format_sentence("parts.window", {{"length", length}, {"size", size}}), 0, positions - 1,

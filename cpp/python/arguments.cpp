@@ -74,11 +74,13 @@ bool read_choice(PyObject* op, Parameter parameter, PyObject* value, const char*
     return found >= 0 || refuse_choice(op, parameter, value, true);
 }
 
-// In Python, Mode::skip has two names that describe its effect: "fill" for a gather, "drop" for a scatter.
+constexpr const char* gather_modes[] = {"raise", "wrap", "clip", "fill"};
+constexpr const char* scatter_modes[] = {"raise", "wrap", "clip", "drop"};
+static_assert(std::size(gather_modes) == std::size(mode_names) && std::size(scatter_modes) == std::size(mode_names));
+
 bool read_mode(PyObject* op, PyObject* value, bool scatter, Mode& mode) {
     if (!value) return true;
-    const char* const names[] = {"raise", "wrap", "clip", scatter ? "drop" : "fill"};
-    static_assert(std::size(names) == std::size(mode_names));
+    const auto& names = scatter ? scatter_modes : gather_modes;
     const int found = find_name(value, names);
     if (found >= 0) mode = static_cast<Mode>(found);
     return found >= 0 || refuse_choice(op, parameter::mode, value, scatter);
@@ -133,11 +135,15 @@ bool read_options(const Arguments& arguments, Call& call) {
            read_flag(call.op, parameter::include_self, values[parameter::include_self], call.include_self) &&
            read_choice(call.op, parameter::accumulate, values[parameter::accumulate], accumulate_names,
                        call.accumulate) &&
-           read_flag(call.op, parameter::negative, values[parameter::negative], call.rule.negative) &&
+           read_choice(call.op, parameter::negative, values[parameter::negative], negative_names, call.rule.negative) &&
            read_threads(call.op, values[parameter::num_threads], call.threads);
 }
 
 }  // namespace
+
+const char* name_of(Mode mode, bool scatter) {
+    return (scatter ? scatter_modes : gather_modes)[static_cast<int>(mode)];
+}
 
 PyObject* function_objects[function_count];
 
@@ -301,7 +307,7 @@ bool read_call(const Arguments& arguments, BagCall& call) {
            check_effects(call.op, call) && read_mode(call.op, values[parameter::mode], false, call.rule.mode) &&
            read_table(arguments, call.table) && check_table(call) &&
            read_num_segments(call.op, values[parameter::num_segments], call.num_segments) &&
-           read_flag(call.op, parameter::negative, values[parameter::negative], call.rule.negative) &&
+           read_choice(call.op, parameter::negative, values[parameter::negative], negative_names, call.rule.negative) &&
            read_flag(call.op, parameter::embedding_rules, values[parameter::embedding_rules], call.embedding_rules) &&
            read_threads(call.op, values[parameter::num_threads], call.threads);
 }
@@ -315,6 +321,8 @@ bool read_call(const Arguments& arguments, QuantizedCall& call) {
     return read_integer(call.op, parameter::axis, values[parameter::axis], call.operation.axis) &&
            read_table(arguments, call) &&
            read_mode(call.op, values[parameter::mode], false, call.operation.rule.mode) &&
+           read_choice(call.op, parameter::negative, values[parameter::negative], negative_names,
+                       call.operation.rule.negative) &&
            read_threads(call.op, values[parameter::num_threads], call.threads);
 }
 

@@ -105,15 +105,17 @@ bool search(F&& find) {
 
 }  // namespace
 
-// find_bad_indices(tuples, shape, first_axis, negative, only_empty, may_be_batched)
+// find_bad_indices(tuples, shape, first_axis, mode, negative, may_be_batched)
 PyObject* find_bad_indices_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
-    if (n != 6 || !std::all_of(arguments + 3, arguments + 6, [](PyObject* flag) { return PyBool_Check(flag); }))
-        return refuse("find_bad_indices() takes index tuples, a shape, an axis and three bools");
+    const int mode = n == 6 ? find_name(arguments[3], mode_names) : -1,
+              negative = n == 6 ? find_name(arguments[4], negative_names) : -1;
+    if (mode < 0 || negative < 0 || !PyBool_Check(arguments[5]))
+        return refuse("find_bad_indices() takes index tuples, a shape, an axis, a rule and a bool");
     Ref held;
     IndexTuples tuples{};
     if (!read_tuples(arguments, held, tuples)) return nullptr;
     tuples.may_be_batched = arguments[5] == Py_True;
-    const Rule rule{arguments[4] == Py_True ? Mode::clip : Mode::raise, arguments[3] == Py_True};
+    const Rule rule{static_cast<Mode>(mode), static_cast<Negative>(negative)};
     BadIndices bad;
     if (!search([&] { bad = find_bad_indices(tuples, rule); })) return nullptr;
     if (bad.count == 0) Py_RETURN_NONE;

@@ -121,6 +121,9 @@ bool read_axis(PyObject* op, PyObject* value, int64_t& axis);
 bool read_num_segments(PyObject* op, PyObject* value, std::optional<int64_t>& num_segments);
 bool read_threads(PyObject* op, PyObject* value, int& threads);
 
+// The name of a mode in Python, where Mode::skip has the name of its effect.
+const char* name_of(Mode, bool scatter);
+
 // Refuses options that the reduction ignores. False: an exception is set.
 bool check_effects(PyObject* op, const Operation&);
 

@@ -484,15 +484,15 @@ Group updates by their rows, int64 numbers below count: (starts, order).
 )";
 
 inline constexpr const char* find_bad_indices =
-    R"(find_bad_indices($module, tuples, shape, first_axis, negative, only_empty, may_be_batched, /)
+    R"(find_bad_indices($module, tuples, shape, first_axis, mode, negative, may_be_batched, /)
 --
 
-Find the indices that are out of range.
+Find the indices that a rule refuses.
 
 Index tuples [..., k] index the axes of ``shape`` from ``first_axis`` on. The result holds the number of bad
 indices, the positions and values of the first ten, the least and the greatest value, the axis of the first, and
-a hint as of find_index_hint(). It is None if all are in range. ``only_empty``: only indices into axes without
-elements count as out of range. ``may_be_batched``: the shapes also fit a call with one batch dimension.
+a hint as of find_index_hint(). It is None if there are none. ``may_be_batched``: the shapes also fit a call with
+one batch dimension.
 )";
 
 inline constexpr const char* find_index_hint =
@@ -510,8 +510,8 @@ inline constexpr const char* resolve_indices =
 
 The row that each index tuple names, as int64: its position in ``dims`` in row-major order.
 
-Mode is 'raise', 'wrap', 'clip' or 'skip'. A bad tuple gives -1 in mode 'skip'. In the other modes, the result
-is then None.
+Mode is 'raise', 'wrap', 'clip' or 'skip', and ``negative`` is 'end', 'error' or 'skip'. A tuple that is skipped
+gives -1. The result is None if a tuple is bad.
 )";
 
 inline constexpr const char* copied =

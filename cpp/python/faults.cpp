@@ -32,8 +32,9 @@ namespace {
 
 // The first fact about the fault of a call.
 PyObject* describe_operation(const Call& call) {
-    return Py_BuildValue("(OsLLN)", call.op, name(call.kernel), static_cast<long long>(call.axis),
-                         static_cast<long long>(call.batch_dims), PyBool_FromLong(call.rule.negative));
+    return Py_BuildValue("(OsLLss)", call.op, name(call.kernel), static_cast<long long>(call.axis),
+                         static_cast<long long>(call.batch_dims), name_of(call.rule.mode, is_scatter(call.kernel)),
+                         name(call.rule.negative));
 }
 
 }  // namespace
@@ -51,12 +52,11 @@ Outcome raise_shape(const Call& call, const char* fault, const Plan& plan) {
 Outcome raise_index(const Call& call) {
     if (call.quiet) return Outcome::not_plain;
     const Ref data = tuple_of(shape_of(array(call.data)));
-    const bool empty_axis_only = call.rule.mode == Mode::wrap || call.rule.mode == Mode::clip;
     const Ref others(call.updates ? Py_BuildValue("{sOsO}", "data", call.data, "updates", call.updates)
                                   : Py_BuildValue("{sO}", "data", call.data));
-    return raise("index_fault", others ? Py_BuildValue("(NOONO)", describe_operation(call), data.get(), call.indices,
-                                                       PyBool_FromLong(empty_axis_only), others.get())
-                                       : nullptr);
+    return raise(
+        "index_fault",
+        others ? Py_BuildValue("(NOOO)", describe_operation(call), data.get(), call.indices, others.get()) : nullptr);
 }
 
 Outcome raise_reduction(const Call& call) {

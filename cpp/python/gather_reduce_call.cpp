@@ -223,10 +223,9 @@ Outcome raise_values(const PreparedBags& prepared, BagFault fault) {
     const BagCall& call = prepared.call;
     const GatherReduce& bags = prepared.plan.call;
     if (fault == BagFault::indices) {
-        const bool empty_only = call.rule.mode == Mode::wrap || call.rule.mode == Mode::clip;
-        raise_fault("row_fault", Py_BuildValue("(OLONN)", call.op, static_cast<long long>(bags.data_rows),
+        raise_fault("row_fault", Py_BuildValue("(OLOss)", call.op, static_cast<long long>(bags.data_rows),
                                                prepared.arrays[static_cast<size_t>(indices)].get(),
-                                               PyBool_FromLong(call.rule.negative), PyBool_FromLong(empty_only)));
+                                               name_of(call.rule.mode, false), name(call.rule.negative)));
         return Outcome::failed;
     }
     if (fault == BagFault::too_large && prepared.arrays[static_cast<size_t>(data)]) return raise_memory(prepared);
@@ -236,10 +235,10 @@ Outcome raise_values(const PreparedBags& prepared, BagFault fault) {
     if (fault == BagFault::offsets || fault == BagFault::segment_ids) {
         const bool ids = fault == BagFault::segment_ids;
         raise_fault("range_fault",
-                    Py_BuildValue("(OsOLsN)", call.op, bag_input_names[static_cast<size_t>(input)],
+                    Py_BuildValue("(OsOLss)", call.op, bag_input_names[static_cast<size_t>(input)],
                                   prepared.arrays[static_cast<size_t>(input)].get(),
                                   static_cast<long long>(ids ? bags.bags : bags.members + 1),
-                                  ids ? "segments" : "members", PyBool_FromLong(ids && bags.segment_rule().negative)));
+                                  ids ? "segments" : "members", name((ids ? bags.segment_rule() : strict).negative)));
         return Outcome::failed;
     }
     if (fault == BagFault::changed) return raise_problem(call.op, {"changed_indices"}, nullptr);

@@ -66,15 +66,15 @@ PyObject* group_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
 }
 
 // resolve_indices(tuples, dims, mode, negative): returns the row that each tuple names. In mode "skip", a bad tuple
-// gives -1. In the other modes, the result is None if a tuple is bad.
+// gives -1. In the other modes, the result is None if a tuple is bad. A tuple that `negative` skips gives -1, too.
 PyObject* resolve_indices_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     IndexType type{};
-    const int mode = n == 4 ? find_name(arguments[2], mode_names) : -1;
+    const int mode = n == 4 ? find_name(arguments[2], mode_names) : -1,
+              negative = n == 4 ? find_name(arguments[3], negative_names) : -1;
     if (n != 4 || !PyArray_CheckExact(arguments[0]) || PyArray_NDIM(array(arguments[0])) < 1 ||
-        !index_type(array(arguments[0]), type) || !PyTuple_Check(arguments[1]) || mode < 0 ||
-        !PyBool_Check(arguments[3]))
-        return refuse("resolve_indices() takes index tuples, the sizes that they index, a mode and a bool");
-    const Rule rule{static_cast<Mode>(mode), arguments[3] == Py_True};
+        !index_type(array(arguments[0]), type) || !PyTuple_Check(arguments[1]) || mode < 0 || negative < 0)
+        return refuse("resolve_indices() takes index tuples, the sizes that they index, and a rule");
+    const Rule rule{static_cast<Mode>(mode), static_cast<Negative>(negative)};
     PyArrayObject* const given = array(arguments[0]);
     const Py_ssize_t columns = PyTuple_GET_SIZE(arguments[1]);
     if (columns != PyArray_DIM(given, PyArray_NDIM(given) - 1) || columns > max_rank)

@@ -156,7 +156,8 @@ bool read_options(const Frame& frame, Operation& operation, int& threads) {
     operation.batch_dims = frame.integer("batch_dims");
     return find(reduction_names, frame.text("reduction"), operation.reduction) &&
            find(accumulate_names, frame.text("accumulate"), operation.accumulate) &&
-           find(mode_names, frame.text("mode"), operation.rule.mode);
+           find(mode_names, frame.text("mode"), operation.rule.mode) &&
+           find(negative_names, frame.text("negative"), operation.rule.negative);
 }
 
 Ref op_name(const Frame& frame) {

@@ -107,14 +107,13 @@ Outcome prepare(PreparedQuantized& prepared) {
 
 Outcome raise_bad_index(const PreparedQuantized& prepared) {
     const QuantizedCall& call = prepared.call;
-    const bool empty_axis_only = call.operation.rule.mode == Mode::wrap || call.operation.rule.mode == Mode::clip;
+    const Rule rule = call.operation.rule;
     const Ref numbers = tuple_of(prepared.plan().numbers), others(Py_BuildValue("{sO}", "data", call.data));
-    raise_fault("index_fault",
-                numbers && others
-                    ? Py_BuildValue("((OsiiN)OONO)", call.op, name(Kernel::gather), prepared.plan().axis, 0,
-                                    PyBool_FromLong(call.operation.rule.negative), numbers.get(),
-                                    prepared.indices.get(), PyBool_FromLong(empty_axis_only), others.get())
-                    : nullptr);
+    raise_fault("index_fault", numbers && others
+                                   ? Py_BuildValue("((Osiiss)OOO)", call.op, name(Kernel::gather), prepared.plan().axis,
+                                                   0, name_of(rule.mode, false), name(rule.negative), numbers.get(),
+                                                   prepared.indices.get(), others.get())
+                                   : nullptr);
     return Outcome::failed;
 }
 

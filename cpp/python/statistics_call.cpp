@@ -79,7 +79,8 @@ PyObject* group_statistic_call(PyObject*, PyObject* const* arguments, Py_ssize_t
     Ref centers = out && moments ? new_results(center_type(call.dtype), nullptr, shape) : borrow(Py_None),
         rests = out && moments ? new_results(rest_type(call.dtype), nullptr, shape) : borrow(Py_None);
     if (!out || !counts || !centers || !rests) return nullptr;
-    const Index index(PyArray_DATA(array(labels)), type, Shape{groups}, Shape{1}, {static_cast<Mode>(mode), false});
+    const Rule rule = static_cast<Mode>(mode) == Mode::skip ? Rule{Mode::skip, Negative::skip} : strict;
+    const Index index(PyArray_DATA(array(labels)), type, Shape{groups}, Shape{1}, rule);
     const ScopedThreadLimit limit(threads);
     const ScopedDenormals denormals;
     bool good = false;

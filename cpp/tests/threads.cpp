@@ -190,7 +190,7 @@ void statistics(const char* what, Statistic statistic, int64_t members, int64_t 
     const auto many = static_cast<size_t>(results);
     std::vector<int64_t> counts(many);
     std::vector<double> centers(many), rests(many);
-    const Index index(labels.data(), IndexType::int64, shape({groups}), shape({1}), {Mode::raise, false});
+    const Index index(labels.data(), IndexType::int64, shape({groups}), shape({1}), strict);
     check(what, 2 * results, [&](std::byte* out) {
         const StatisticResults to{out, counts.data(), reinterpret_cast<std::byte*>(centers.data()),
                                   reinterpret_cast<std::byte*>(rests.data())};

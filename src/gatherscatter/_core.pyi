@@ -534,17 +534,17 @@ def find_bad_indices(
     tuples: np.ndarray,
     shape: tuple[int, ...],
     first_axis: int,
-    negative: bool,
-    only_empty: bool,
+    mode: str,
+    negative: str,
     may_be_batched: bool,
     /,
 ) -> tuple[int, tuple[int, ...], tuple[int, ...], int, int, int, tuple[str, dict[str, int]]] | None:
-    """Find the indices that are out of range.
+    """Find the indices that a rule refuses.
 
     Index tuples [..., k] index the axes of ``shape`` from ``first_axis`` on. The result holds the number of bad
     indices, the positions and values of the first ten, the least and the greatest value, the axis of the first, and
-    a hint as of find_index_hint(). It is None if all are in range. ``only_empty``: only indices into axes without
-    elements count as out of range. ``may_be_batched``: the shapes also fit a call with one batch dimension.
+    a hint as of find_index_hint(). It is None if there are none. ``may_be_batched``: the shapes also fit a call with
+    one batch dimension.
     """
 
 def find_index_hint(
@@ -555,11 +555,11 @@ def find_index_hint(
     The name is empty if nothing is certain.
     """
 
-def resolve_indices(tuples: np.ndarray, dims: tuple[int, ...], mode: str, negative: bool, /) -> np.ndarray | None:
+def resolve_indices(tuples: np.ndarray, dims: tuple[int, ...], mode: str, negative: str, /) -> np.ndarray | None:
     """The row that each index tuple names, as int64: its position in ``dims`` in row-major order.
 
-    Mode is 'raise', 'wrap', 'clip' or 'skip'. A bad tuple gives -1 in mode 'skip'. In the other modes, the result
-    is then None.
+    Mode is 'raise', 'wrap', 'clip' or 'skip', and ``negative`` is 'end', 'error' or 'skip'. A tuple that is skipped
+    gives -1. The result is None if a tuple is bad.
     """
 
 def copied(array: np.ndarray, dtype: np.dtype[Any], /) -> np.ndarray:

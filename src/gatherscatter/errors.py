@@ -445,8 +445,8 @@ def shape_fault(operation: Operation, fault: str, shapes: Shapes) -> NoReturn:
 def report(fault: str, *facts: Any) -> None:
     """Raise the error about a fault that the core has found. The first fact can be the operation, as a tuple."""
     if facts and isinstance(facts[0], tuple):
-        op, kernel, axis, batch_dims, negative = facts[0]
-        facts = (Operation(op, Kernel(kernel), axis, batch_dims, negative=negative), *facts[1:])
+        op, kernel, *rest = facts[0]
+        facts = (Operation(op, Kernel(kernel), *rest), *facts[1:])
     globals()[fault](*facts)
 
 
@@ -529,14 +529,13 @@ def index_fault(
     operation: Operation,
     data_shape: Coordinates,
     indices: np.ndarray,
-    only_empty: bool = False,
     others: Mapping[str, np.ndarray] | None = None,
 ) -> NoReturn:
-    """Raise the error about indices that are out of range. ``only_empty``: only those on axes without elements.
+    """Raise the error about indices that the operation refuses.
 
     ``others`` are inputs with which the indices may have been swapped.
     """
-    op, kernel, negative = operation.op, operation.kernel, operation.negative
+    op, kernel = operation.op, operation.kernel
     axis, batch_dims, is_nd = operation.axis, operation.batch_dims, kernel.form == Form.TUPLES
     first_axis = batch_dims if is_nd else axis % len(data_shape)
     tuples = indices if is_nd else indices.reshape(-1, 1)  # another dimension could exceed NumPy's limit of 64
@@ -547,7 +546,7 @@ def index_fault(
         and indices.shape[0] == data_shape[0]
         and indices.shape[-1] < len(data_shape)
     )
-    found = _core.find_bad_indices(tuples, data_shape, first_axis, negative, only_empty, may_be_batched)
+    found = _core.find_bad_indices(tuples, data_shape, first_axis, *operation.rule, may_be_batched)
     if found is None:
         raise make_error("changed_indices", op)
     count, positions, values, least, greatest, bad_axis, hint = found
@@ -559,7 +558,7 @@ def index_fault(
         BadIndices(count, positions, values, least, greatest),
         subject=format_sentence("parts", "axis", axis=bad_axis, size=size),
         axis=bad_axis,
-        allowed=(-size if negative else 0, size - 1),
+        allowed=(-size if operation.negative == "end" else 0, size - 1),
         hint=hints.word_hint(hint, data_shape[first_axis : first_axis + tuples.shape[-1]], indices.dtype)
         or ("" if is_nd else _find_swapped(indices, count, data_shape, first_axis, others or {})),
     )
@@ -588,11 +587,11 @@ def _find_swapped(
     return ""
 
 
-def row_fault(op: str, size: int, indices: np.ndarray, negative: bool, only_empty: bool) -> NoReturn:
+def row_fault(op: str, size: int, indices: np.ndarray, mode: str, negative: str) -> NoReturn:
     """Raise the error about indices of rows of gather_reduce that are out of range."""
-    if negative or only_empty:
-        index_fault(Operation(op, Kernel.GATHER, negative=negative), (size,), indices, only_empty)
-    range_fault(op, "indices", indices, size, "table_rows", False)
+    if (mode, negative) == ("raise", "error"):
+        range_fault(op, "indices", indices, size, "table_rows", negative)
+    index_fault(Operation(op, Kernel.GATHER, mode=mode, negative=negative), (size,), indices)
 
 
 def reword(error: OpError, op: str, names: Mapping[str, str]) -> OpError:
@@ -608,20 +607,21 @@ def range_fault(
     values: np.ndarray,
     size: int,
     kind: str,
-    negative: bool,
+    negative: str,
     *,
     start: Coordinates | None = None,
     chunk: Coordinates = (),
     **facts: object,
 ) -> NoReturn:
-    """Raise the error about values outside [0, size-1], or with ``negative`` outside [-size, size-1].
+    """Raise the error about values outside [0, size-1]. Negative values are treated as in an `Operation`.
 
     ``kind`` is the sentence about what the values number. It needs the facts. ``size`` counts the positions between
     members, and for all other kinds what is numbered. For ``start`` and ``chunk`` see `raise_index_error`.
     """
-    flat, low = values.reshape(-1), -size if negative else 0
+    flat, low = values.reshape(-1), -size if negative == "end" else 0
+    below = -math.inf if negative == "skip" else low
     bad = concatenate_lines(
-        [np.flatnonzero((flat[part] < low) | (flat[part] > size - 1)) + part.start for part in pieces(flat.size)],
+        [np.flatnonzero((flat[part] < below) | (flat[part] > size - 1)) + part.start for part in pieces(flat.size)],
         np.dtype(np.int64),
     )
     if bad.size == 0:

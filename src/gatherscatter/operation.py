@@ -107,7 +107,7 @@ class Operation(NamedTuple):
     ----------
     op : the name of the function or op version in messages
     kernel : the kernel that moves the elements
-    negative : whether negative indices count from the end
+    negative : "end": negative indices count from the end. "error": they are refused. "skip": they name no row
     bags : for `Kernel.GATHER_REDUCE`
     table : if data is a quantized table
     """
@@ -117,7 +117,7 @@ class Operation(NamedTuple):
     axis: int = 0
     batch_dims: int = 0
     mode: str = "raise"
-    negative: bool = True
+    negative: str = "end"
     reduction: str = "none"
     include_self: bool = True
     accumulate: str = "step"
@@ -127,8 +127,18 @@ class Operation(NamedTuple):
 
     @property
     def skips(self) -> bool:
-        """Whether indices out of range are skipped. A gather returns zeros for them."""
-        return self.mode in _SKIPPING
+        """Whether indices can be skipped. A gather returns zeros for them."""
+        return self.mode in _SKIPPING or self.negative == "skip"
+
+    @property
+    def refuses(self) -> bool:
+        """Whether indices on axes with elements can be refused."""
+        return self.mode == "raise" or self.negative == "error"
+
+    @property
+    def rule(self) -> tuple[str, str]:
+        """The mode and the rule for negative indices, as the core names them: its mode "skip" is "fill" or "drop"."""
+        return "skip" if self.mode in _SKIPPING else self.mode, self.negative
 
     def make_counterpart(self, **changes: Any) -> Operation:
         """Return the scatter that writes where this gather reads, or the gather that reads where this scatter writes.
@@ -138,7 +148,7 @@ class Operation(NamedTuple):
         """
         kernel = self.kernel.counterpart
         plain: dict[str, Any] = {"reduction": "none", "include_self": True, "accumulate": "step"}
-        mode = _SKIPPING[kernel.is_scatter] if self.skips else self.mode
+        mode = _SKIPPING[kernel.is_scatter] if self.mode in _SKIPPING else self.mode
         return self._replace(kernel=kernel, mode=mode, **plain | changes)
 
 

@@ -39,7 +39,13 @@ def _expect_bags(call: Call) -> Any:
     options = {"reduction": "add", "mode": "raise"} | call.options | call.inputs
     if "scales" in options:  # all numbers of the table first
         names = ("data", "scales", "zero_points", "axis", "quantize_axis", "block_size", "bits")
-        table = {"indices": np.arange(SIZE), "zero_points": None, "axis": 0, "quantize_axis": -1, "rule": "raise"}
+        table = {
+            "indices": np.arange(SIZE),
+            "zero_points": None,
+            "axis": 0,
+            "quantize_axis": -1,
+            "rule": oracle.IndexRule("raise"),
+        }
         options["data"] = oracle.gather_quantized(
             **table | {name: options.pop(name) for name in names if name in options}
         )
@@ -50,7 +56,7 @@ def _expect_bags(call: Call) -> Any:
 
 def _expect_quantized(call: Call) -> Any:
     given = {"zero_points": None, "axis": 0, "quantize_axis": -1, "mode": "raise"} | call.inputs | call.options
-    return oracle.gather_quantized(rule=given.pop("mode"), **given)
+    return oracle.gather_quantized(rule=oracle.IndexRule(given.pop("mode")), **given)
 
 
 def _expect_cache(call: Call) -> Any:

@@ -148,6 +148,14 @@ typedef enum gatherscatter_mode {
     GATHERSCATTER_SKIP = 3   /* a gather fills with zeros; a scatter drops the update */
 } gatherscatter_mode;
 
+/* How a negative index is handled. Its mode is for indices that are too large. */
+typedef enum gatherscatter_negative {
+    GATHERSCATTER_NEGATIVE_ERROR = 0, /* the call fails */
+    GATHERSCATTER_NEGATIVE_END = 1,   /* the index counts from the end. With GATHERSCATTER_WRAP and GATHERSCATTER_CLIP,
+                                       * the mode is also for negative indices */
+    GATHERSCATTER_NEGATIVE_SKIP = 2   /* a gather fills with zeros; a scatter drops the update */
+} gatherscatter_negative;
+
 /* Describes an operation. `gatherscatter_operation_init` sets struct_size, the kernel, and the default of every other
  * field. An option that the kernel does not have must keep its default. */
 typedef struct gatherscatter_operation {
@@ -161,8 +169,7 @@ typedef struct gatherscatter_operation {
     int64_t batch_dims;
     /* A gatherscatter_mode. Default: GATHERSCATTER_RAISE. */
     int32_t mode;
-    /* 1: negative indices count from the end. 0: they are out of range. Used by GATHERSCATTER_RAISE and
-     * GATHERSCATTER_SKIP only. Default: 1. */
+    /* A gatherscatter_negative. Default: GATHERSCATTER_NEGATIVE_END. */
     int32_t negative;
     /* A gatherscatter_reduction, for scatters and gather_reduce. Default: GATHERSCATTER_NONE, or GATHERSCATTER_ADD for
      * gather_reduce. */

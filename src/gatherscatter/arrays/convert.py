@@ -399,7 +399,7 @@ def number_tuples(tuples: np.ndarray, sizes: Sequence[int | None]) -> np.ndarray
             return None
         dims.append(min(high + 1, 2**63 - 1) if size is None else size)
     if math.prod(dims) < 2**63:
-        return _core.resolve_indices(tuples, tuple(dims), "skip", True)
+        return _core.resolve_indices(tuples, tuple(dims), "skip", "end")
     rows = np.stack(resolve_columns(tuples, dims), axis=1)
     good = (rows >= 0).all(axis=1)
     numbers = np.full(len(rows), -1, np.int64)
@@ -421,7 +421,7 @@ def resolve_columns(tuples: np.ndarray, dims: Sequence[int]) -> list[np.ndarray]
     """The position on each axis, or -1 if an index is out of range."""
     columns = []
     for j, size in enumerate(dims):
-        column = _core.resolve_indices(tuples[:, j : j + 1], (size,), "skip", True)
+        column = _core.resolve_indices(tuples[:, j : j + 1], (size,), "skip", "end")
         assert column is not None  # this mode skips bad indices
         columns.append(column)
     return columns

@@ -155,6 +155,6 @@ def _windows(call: ExplainedCall) -> list[np.ndarray]:
 
 def _positions(call: ExplainedCall, values: np.ndarray, size: int) -> np.ndarray:
     mode = call.mode if call.mode in ("wrap", "clip") and size else "skip"
-    positions = _core.resolve_indices(values.reshape(-1, 1), (size,), mode, call.operation.negative)
+    positions = _core.resolve_indices(values.reshape(-1, 1), (size,), mode, call.counted_negative)
     assert positions is not None
     return positions.reshape(values.shape)

@@ -13,7 +13,7 @@ import numpy as np
 
 from gatherscatter.explaining.call import Coordinates, ExplainedCall
 from gatherscatter.operation import Form
-from gatherscatter.oracle import resolve
+from gatherscatter.oracle import IndexRule, resolve
 
 
 @dataclass(frozen=True)
@@ -88,16 +88,9 @@ def list_moves(call: ExplainedCall) -> Iterator[Move]:
 def resolve_position(call: ExplainedCall, value: int, size: int) -> tuple[int | None, bool]:
     """The position an index value means, and whether it is an error."""
     try:
-        return resolve(value, size, _find_rule(call)), False
+        return resolve(value, size, IndexRule(call.mode, call.operation.negative)), False
     except IndexError:
         return None, True
-
-
-def _find_rule(call: ExplainedCall) -> str:
-    """Return the rule for indices, as the oracle names it."""
-    if call.mode != "raise":
-        return call.mode
-    return "negative" if call.operation.negative else "nonnegative"
 
 
 def _list_index_moves(call: ExplainedCall) -> Iterator[Move]:

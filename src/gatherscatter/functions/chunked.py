@@ -209,12 +209,11 @@ class ChunkedMovement:
         return numbers if bad is None else np.where(bad, -1, numbers), rows
 
     def _resolve(self, tuples: np.ndarray, column: int, axis: Axis) -> np.ndarray | None:
-        mode = "skip" if self.operation.skips else self.operation.mode
-        return _core.resolve_indices(tuples[:, column : column + 1], (axis.size,), mode, self.operation.negative)
+        return _core.resolve_indices(tuples[:, column : column + 1], (axis.size,), *self.operation.rule)
 
     def check(self, indices: np.ndarray) -> None:
-        """Raise `OpIndexError` for indices that are out of range, unless the mode skips them."""
-        if self.operation.skips:
+        """Raise `OpIndexError` for indices that the operation refuses."""
+        if self.operation.skips and not self.operation.refuses:
             return
         for window in iterate_windows(self.positions if self.named else (0,)):
             tuples = indices[window].reshape(-1, len(self.named))
@@ -230,13 +229,13 @@ class ChunkedMovement:
         """
         operation = self.operation
         if start is None or chunk is None:
-            errors.index_fault(operation, self.shape, indices, only_empty=operation.mode != "raise")
+            errors.index_fault(operation, self.shape, indices)
         tuples = indices.reshape(-1, len(self.named))
         column = next((n for n, axis in enumerate(self.named) if self._resolve(tuples, n, axis) is None), None)
         if column is None:
             raise errors.make_error("changed_indices", operation.op)
         axis = self.named[column]
-        allowed = -axis.size if operation.negative else 0, axis.size - 1
+        allowed = -axis.size if operation.negative == "end" else 0, axis.size - 1
         values = tuples[:, column]
         subject = "table_rows" if operation.bags and operation.bags.embedding_rules else "axis"
         found = np.flatnonzero((values < allowed[0]) | (values > allowed[1]) | (axis.size == 0))

@@ -217,9 +217,9 @@ def as_line(op: str, name: str, value: ArrayLike) -> np.ndarray:
 
 
 def resolve_in_range(
-    op: str, name: str, values: np.ndarray, size: int, kind: str, *, negative: bool = False, **facts: Any
+    op: str, name: str, values: np.ndarray, size: int, kind: str, *, negative: str = "error", **facts: Any
 ) -> np.ndarray:
-    """Values in [0, size-1] as one-dimensional int64. ``negative``: accept [-size, -1], counted from the end.
+    """Values in [0, size-1] as one-dimensional int64. ``negative`` is as in an `Operation`.
 
     ``kind`` and ``facts`` describe in an error what the values number, as in `errors.range_fault`.
     """

@@ -101,7 +101,7 @@ def prepare_indices(op: str, indices: ArrayLike, shape: int | Sequence[int], axi
         text = f"{op}: shape {sizes} has more elements than can be counted in 64 bits"
         raise OpValueError(text, op=op, input="shape")
     tuples = array[..., np.newaxis] if is_single else array
-    rows = _core.resolve_indices(tuples, dims, "raise", True)
+    rows = _core.resolve_indices(tuples, dims, "raise", "end")
     if rows is None:
         probe = np.broadcast_to(np.uint8(0), (1,) * first + (dims or (1,)))  # no memory
         convert.execute(Operation(op, kernel, first), probe, array)  # raises the error about the index

@@ -96,7 +96,7 @@ def run(
     axis = normalise_cache_axis(op, axis, past.ndim)
     check_shapes(op, past.shape, new.shape, axis, None if window is None else window.shape)
     positions = positions_of(op, window, past.shape[0], past.shape[axis], new.shape[axis], mode)
-    operation = Operation(op, Kernel.SCATTER_UPDATE, axis, 1, negative=False, num_threads=num_threads)
+    operation = Operation(op, Kernel.SCATTER_UPDATE, axis, 1, negative="error", num_threads=num_threads)
     return convert.execute(operation, past, positions, new, out)
 
 
@@ -145,8 +145,8 @@ def positions_of(op: str, window: np.ndarray | None, batch: int, size: int, leng
         window = np.zeros(batch, np.int64)
     if mode == "circular" and length == 0:
         return np.zeros((batch, 0), np.int64)
-    count, rule = (size, "wrap") if mode == "circular" else (size - length + 1, "raise")
-    start = _core.resolve_indices(window[:, np.newaxis], (count,), rule, False)
+    count, rule = (size, ("wrap", "end")) if mode == "circular" else (size - length + 1, ("raise", "error"))
+    start = _core.resolve_indices(window[:, np.newaxis], (count,), *rule)
     if start is None:
         bad = np.flatnonzero((window < 0) | (window >= count))
         if bad.size == 0:
@@ -157,4 +157,4 @@ def positions_of(op: str, window: np.ndarray | None, batch: int, size: int, leng
     return positions % size if mode == "circular" else positions
 
 
-_WRITE = _core.bind(Operation("tensor_scatter", Kernel.SCATTER_UPDATE, 1, 1, negative=False), True)
+_WRITE = _core.bind(Operation("tensor_scatter", Kernel.SCATTER_UPDATE, 1, 1, negative="error"), True)

@@ -35,11 +35,13 @@ def is_available() -> bool:
 
 def attributes(operation: Operation) -> dict[str, Any]:
     """Return the attributes that both targets have."""
+    mode, negative = operation.rule
     return {
         "op": operation.op,
         "reduction": operation.reduction,
         "accumulate": operation.accumulate,
-        "mode": "skip" if operation.skips else operation.mode,
+        "mode": mode,
+        "negative": negative,
         "num_threads": np.int64(operation.num_threads or 0),
     }
 

@@ -6,6 +6,7 @@ This module uses only the standard library, because the build reads it.
 from __future__ import annotations
 
 MODES = {False: ("raise", "wrap", "clip", "fill"), True: ("raise", "wrap", "clip", "drop")}  # of gathers, of scatters
+NEGATIVE = ("end", "error", "skip")
 REDUCTIONS = ("none", "add", "sub", "mul", "min", "max", "mean")
 BAG_REDUCTIONS = ("add", "mul", "min", "max", "mean")
 BAG_STATISTICS = (  # gather_reduce has these, too

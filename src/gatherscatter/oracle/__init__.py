@@ -17,7 +17,14 @@ coordinates of the first bad index.
 """
 
 from gatherscatter.oracle.arithmetic import Reduce, fold, is_reducible, step
-from gatherscatter.oracle.array_functions import GATHER_MODES, REDUCTIONS, SCATTER_MODES, array_call, gather_reduce
+from gatherscatter.oracle.array_functions import (
+    GATHER_MODES,
+    NEGATIVE,
+    REDUCTIONS,
+    SCATTER_MODES,
+    array_call,
+    gather_reduce,
+)
 from gatherscatter.oracle.bags import lowest
 from gatherscatter.oracle.caches_and_beams import gather_tree, tensor_scatter
 from gatherscatter.oracle.comparison import assert_same, make_comparable_elements
@@ -37,7 +44,7 @@ from gatherscatter.oracle.element_types import (
     element_type,
     zero_of,
 )
-from gatherscatter.oracle.indices import axis_input, resolve
+from gatherscatter.oracle.indices import IndexRule, axis_input, resolve
 from gatherscatter.oracle.op_versions import call, check_reduction, dispatch
 from gatherscatter.oracle.quantized import gather_quantized
 from gatherscatter.oracle.rationals import FORMATS, exact_sum, round_to_format
@@ -53,6 +60,7 @@ __all__ = [
     "HALVES",
     "INTEGERS",
     "IX",
+    "NEGATIVE",
     "OVANY",
     "OV_STORAGE",
     "REDUCTIONS",
@@ -62,6 +70,7 @@ __all__ = [
     "SUMS",
     "T16",
     "T24",
+    "IndexRule",
     "OracleRow",
     "Reduce",
     "array_call",

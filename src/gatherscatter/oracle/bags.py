@@ -8,7 +8,7 @@ import numpy as np
 
 from gatherscatter.oracle.arithmetic import Reduce, fold, step
 from gatherscatter.oracle.element_types import INTEGERS, element_type, zero_of
-from gatherscatter.oracle.indices import at_position, axis_input, require, resolve, resolve_all
+from gatherscatter.oracle.indices import P, at_position, axis_input, require, resolve, resolve_all
 
 
 def bags(data: np.ndarray, given: dict[str, Any], values: dict[str, Any], how: Reduce) -> np.ndarray:
@@ -46,9 +46,9 @@ def bags(data: np.ndarray, given: dict[str, Any], values: dict[str, Any], how: R
     s = data.shape[0]
     row_of = {p: p[0] for p in positions}
     if indices is not None:
-        row_of = resolve_all(indices, lambda p: s, "nonnegative")
+        row_of = resolve_all(indices, lambda p: s, P)
     if fallback != -1:
-        fallback_row = resolve(fallback, s, "nonnegative")
+        fallback_row = resolve(fallback, s, P)
     name = element_type(data.dtype)
     out = np.empty((len(members), *data.shape[1:]), data.dtype)
     with np.errstate(all="ignore"):

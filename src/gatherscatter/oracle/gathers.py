@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from gatherscatter.oracle.element_types import Coordinates, zero_of
-from gatherscatter.oracle.indices import norm_axis, require, resolve_all
+from gatherscatter.oracle.element_types import Coordinates
+from gatherscatter.oracle.indices import IndexRule, norm_axis, require, resolve_all
 
 
-def gather(data: np.ndarray, indices: np.ndarray, axis: int, b: int, rule: str) -> np.ndarray:
+def gather(data: np.ndarray, indices: np.ndarray, axis: int, b: int, rule: IndexRule) -> np.ndarray:
     r, q = data.ndim, indices.ndim
     axis = norm_axis(axis, r)
     b += q if b < 0 else 0
@@ -21,18 +21,18 @@ def gather(data: np.ndarray, indices: np.ndarray, axis: int, b: int, rule: str) 
                 for inner in np.ndindex(data.shape[axis + 1 :]):
                     position = at[batch + i]
                     source = (*batch, *outer, position, *inner)
-                    out[batch + outer + i + inner] = zero_of(data.dtype) if position is None else data[source]
+                    out[batch + outer + i + inner] = rule.element(data.dtype) if position is None else data[source]
     return out
 
 
-def gather_elements(data: np.ndarray, indices: np.ndarray, axis: int, rule: str, equal: bool) -> np.ndarray:
+def gather_elements(data: np.ndarray, indices: np.ndarray, axis: int, rule: IndexRule, equal: bool) -> np.ndarray:
     require(indices.ndim == data.ndim >= 1)
     axis = norm_axis(axis, data.ndim)
     check_box(data.shape, indices.shape, axis, equal)
     at = resolve_all(indices, lambda p: data.shape[axis], rule)
     out = np.empty(indices.shape, data.dtype)
     for p in np.ndindex(indices.shape):
-        out[p] = zero_of(data.dtype) if at[p] is None else data[(*p[:axis], at[p], *p[axis + 1 :])]
+        out[p] = rule.element(data.dtype) if at[p] is None else data[(*p[:axis], at[p], *p[axis + 1 :])]
     return out
 
 
@@ -43,7 +43,7 @@ def check_box(data: Coordinates, indices: Coordinates, axis: int, equal: bool) -
             require(indices[d] == data[d] if equal else indices[d] <= data[d])
 
 
-def gather_nd(data: np.ndarray, indices: np.ndarray, b: int, rule: str, fused: bool = False) -> np.ndarray:
+def gather_nd(data: np.ndarray, indices: np.ndarray, b: int, rule: IndexRule, fused: bool = False) -> np.ndarray:
     r, q = data.ndim, indices.ndim
     require(r >= 1 and q >= 1 and 0 <= b < min(q, r) and data.shape[:b] == indices.shape[:b])
     k = indices.shape[-1]
@@ -54,7 +54,7 @@ def gather_nd(data: np.ndarray, indices: np.ndarray, b: int, rule: str, fused: b
         for tup in np.ndindex(indices.shape[b:-1]):
             t = tuple(at[(*batch, *tup, j)] for j in range(k))
             for inner in np.ndindex(data.shape[b + k :]):
-                out[batch + tup + inner] = zero_of(data.dtype) if None in t else data[batch + t + inner]
+                out[batch + tup + inner] = rule.element(data.dtype) if None in t else data[batch + t + inner]
     if fused and b > 1:
         count = 1
         for d in indices.shape[:b]:

@@ -3,29 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gatherscatter.oracle.element_types import Coordinates
+from gatherscatter.oracle.element_types import Coordinates, zero_of
 
 
-def resolve(i: int, s: int, rule: str) -> int | None:
-    """The position of index value `i` on an axis of size `s`. None means zeros (gather) or skip (scatter)."""
-    if rule in ("wrap", "clip"):
+class IndexRule(NamedTuple):
+    """The rule for index values: 2.12."""
+
+    mode: str
+    negative: str = "end"
+    fill_value: Any = None  # of a gather; None: zero
+
+    def element(self, dtype: np.dtype) -> Any:
+        """The element of a gather's result that no element of data goes to."""
+        return zero_of(dtype) if self.fill_value is None else self.fill_value
+
+
+# The rules of the op versions, by their codes in section 1.
+N, P, Z = IndexRule("raise"), IndexRule("raise", "error"), IndexRule("fill")
+RULES = {"negative": N, "nonnegative": P, "zeros": Z}
+
+
+def resolve(i: int, s: int, rule: IndexRule) -> int | None:
+    """The position of index value `i` on an axis of size `s`. None means that it names nothing."""
+    if i < 0 and rule.negative == "skip":
+        return None
+    if i < 0 and rule.negative == "error":
+        raise IndexError(i)
+    if rule.mode in ("wrap", "clip"):
         if s == 0:
             raise IndexError(i)
-        return i % s if rule == "wrap" else min(max(i, 0), s - 1)
-    if i < 0 and rule != "nonnegative":
+        return i % s if rule.mode == "wrap" else min(max(i, 0), s - 1)
+    if i < 0:
         i += s
     if 0 <= i < s:
         return i
-    if rule in ("zeros", "fill", "drop"):
+    if rule.mode in ("fill", "drop"):
         return None
     raise IndexError(i)
 
 
-def resolve_all(indices: np.ndarray, size_at: Callable[[Coordinates], int], rule: str) -> dict[Coordinates, Any]:
+def resolve_all(indices: np.ndarray, size_at: Callable[[Coordinates], int], rule: IndexRule) -> dict[Coordinates, Any]:
     """Check every index before any element moves, even if nothing would be copied (O19)."""
     positions = {}
     for p in np.ndindex(indices.shape):

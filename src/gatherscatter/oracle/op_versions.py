@@ -11,7 +11,7 @@ from gatherscatter.oracle.bags import bags
 from gatherscatter.oracle.caches_and_beams import gather_tree, tensor_scatter
 from gatherscatter.oracle.element_types import IX, element_type, is_bytes
 from gatherscatter.oracle.gathers import gather, gather_elements, gather_nd
-from gatherscatter.oracle.indices import axis_input, require
+from gatherscatter.oracle.indices import RULES, axis_input, require
 from gatherscatter.oracle.quantized import SCALES, gather_block_quantized
 from gatherscatter.oracle.rows import GENERIC, REQUIRED, ROWS, OracleRow
 from gatherscatter.oracle.scatters import scatter_elements, scatter_nd, scatter_update
@@ -79,14 +79,16 @@ def dispatch(row: OracleRow, given: dict[str, Any], values: dict[str, Any], how:
     if row.kernel == "tensor_scatter":
         return tensor_scatter(x[0], x[1], given.get("write_indices"), values["axis"], values["mode"])
     if row.kernel == "gather":
-        return gather(x[0], x[1], axis, values.get("batch_dims", 0), row.rule)
+        return gather(x[0], x[1], axis, values.get("batch_dims", 0), RULES[row.rule])
     if row.kernel == "gather_elements":
-        return gather_elements(x[0], x[1], axis, row.rule, equal=row.domain == "openvino")
+        return gather_elements(x[0], x[1], axis, RULES[row.rule], equal=row.domain == "openvino")
     if row.kernel == "gather_nd":
-        return gather_nd(x[0], x[1], values.get("batch_dims", 0), row.rule, fused=row.name == "openvino.GatherND-5")
+        return gather_nd(
+            x[0], x[1], values.get("batch_dims", 0), RULES[row.rule], fused=row.name == "openvino.GatherND-5"
+        )
     if row.kernel == "scatter_elements":
         limited = row.name == "openvino.ScatterElementsUpdate-3"
-        return scatter_elements(x[0], x[1], x[2], axis, row.rule, how, axis_limited=limited)
+        return scatter_elements(x[0], x[1], x[2], axis, RULES[row.rule], how, axis_limited=limited)
     if row.kernel == "scatter_update":
-        return scatter_update(x[0], x[1], x[2], axis, row.rule, how)
-    return scatter_nd(x[0], x[1], x[2], row.rule, how, one_element=row.domain == "openvino")
+        return scatter_update(x[0], x[1], x[2], axis, RULES[row.rule], how)
+    return scatter_nd(x[0], x[1], x[2], RULES[row.rule], how, one_element=row.domain == "openvino")

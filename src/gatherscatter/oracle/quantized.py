@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter.oracle.element_types import Coordinates, element_type
-from gatherscatter.oracle.indices import norm_axis, require, resolve_all
+from gatherscatter.oracle.indices import IndexRule, Z, norm_axis, require, resolve_all
 from gatherscatter.oracle.rationals import round_to_format
 
 # The floats with few bits: bits of exponent and of mantissa, bias, and the codes that are not numbers.
@@ -34,7 +34,7 @@ def gather_quantized(
     *,
     block_size: int,
     bits: int,
-    rule: str,
+    rule: IndexRule,
 ) -> np.ndarray:
     """Each number is computed alone, from its code, the scale and the zero point of its block."""
     kind = element_type(data.dtype)
@@ -57,7 +57,9 @@ def gather_quantized(
         require(list(zero_points.shape) == packed)
         zero_points = unpack(zero_points, bits)  # the codes behind the last block are not used
     at = resolve_all(indices, lambda p: codes.shape[axis], rule)
-    out = np.zeros(codes.shape[:axis] + indices.shape + codes.shape[axis + 1 :], scales.dtype)
+    out = np.full(
+        codes.shape[:axis] + indices.shape + codes.shape[axis + 1 :], rule.element(scales.dtype), scales.dtype
+    )
     for outer in np.ndindex(codes.shape[:axis]):
         for i in np.ndindex(indices.shape):
             for inner in np.ndindex(codes.shape[axis + 1 :]):
@@ -87,9 +89,7 @@ def gather_block_quantized(data: np.ndarray, indices: np.ndarray, scales: np.nda
         require(bits == 4)
     if not floats and scales.ndim == r:
         require(all(d == along or scales.shape[d] != 1 or data.shape[d] == 1 for d in range(r)))
-    return gather_quantized(
-        data, indices, scales, zero_points, axis, along, block_size=block_size, bits=bits, rule="zeros"
-    )
+    return gather_quantized(data, indices, scales, zero_points, axis, along, block_size=block_size, bits=bits, rule=Z)
 
 
 def unpack(array: np.ndarray, bits: int) -> np.ndarray:

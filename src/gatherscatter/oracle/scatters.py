@@ -9,7 +9,7 @@ import numpy as np
 from gatherscatter.oracle.arithmetic import Reduce, fold
 from gatherscatter.oracle.element_types import Coordinates, as_objects
 from gatherscatter.oracle.gathers import check_box
-from gatherscatter.oracle.indices import norm_axis, require, resolve_all
+from gatherscatter.oracle.indices import IndexRule, norm_axis, require, resolve_all
 
 
 def scatter(data: np.ndarray, writes: list[tuple[Coordinates, Any]], how: Reduce) -> np.ndarray:
@@ -33,7 +33,7 @@ def scatter_elements(
     indices: np.ndarray,
     updates: np.ndarray,
     axis: int,
-    rule: str,
+    rule: IndexRule,
     how: Reduce,
     *,
     axis_limited: bool = False,
@@ -52,7 +52,7 @@ def scatter_elements(
 
 
 def scatter_nd(
-    data: np.ndarray, indices: np.ndarray, updates: np.ndarray, rule: str, how: Reduce, one_element: bool = False
+    data: np.ndarray, indices: np.ndarray, updates: np.ndarray, rule: IndexRule, how: Reduce, one_element: bool = False
 ) -> np.ndarray:
     r, q = data.ndim, indices.ndim
     require(r >= 1 and q >= 1)
@@ -74,7 +74,7 @@ def scatter_nd(
 
 
 def scatter_update(
-    data: np.ndarray, indices: np.ndarray, updates: np.ndarray, axis: int, rule: str, how: Reduce
+    data: np.ndarray, indices: np.ndarray, updates: np.ndarray, axis: int, rule: IndexRule, how: Reduce
 ) -> np.ndarray:
     axis = norm_axis(axis, data.ndim)
     require(updates.shape == data.shape[:axis] + indices.shape + data.shape[axis + 1 :])

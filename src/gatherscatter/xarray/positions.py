@@ -199,7 +199,7 @@ class _Dimension:
         flat = values.reshape(-1)
         if self.labels is None:
             mode = self.lookup.mode if self.lookup.mode in ("wrap", "clip") and self.size else "skip"
-            positions = _core.resolve_indices(native(flat)[:, np.newaxis], (self.size,), mode, True)
+            positions = _core.resolve_indices(native(flat)[:, np.newaxis], (self.size,), mode, "end")
             assert positions is not None  # these modes skip bad indices
         else:
             positions = self._find_labels(self.labels, flat)

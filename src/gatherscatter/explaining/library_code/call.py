@@ -217,10 +217,15 @@ class LibraryCall:
         """Whether some libraries do not accept the type of the indices."""
         return self.index_type not in ("", "int32", "int64")
 
+    @property
+    def counted_negative(self) -> str:
+        """The rule for negative indices, without its errors: they count from the end or are skipped."""
+        return "end" if self.operation.negative == "end" else "skip"
+
     @cached_property
     def negative(self) -> bool:
         """Whether an index counts from the end."""
-        counts_from_end = self.operation.negative and self.kernel != Kernel.TENSOR_SCATTER
+        counts_from_end = self.operation.negative == "end" and self.kernel != Kernel.TENSOR_SCATTER
         return counts_from_end and bool((self._values < 0).any())
 
     @cached_property
@@ -238,7 +243,7 @@ class LibraryCall:
         mode = self.mode if self.mode in ("wrap", "clip") else "skip"
         count = math.prod(self.index_shape[:-1] if self.by_tuple else self.index_shape)
         tuples = self._values.reshape(count, self.k)
-        targets = _core.resolve_indices(tuples, self.sizes, mode, True)
+        targets = _core.resolve_indices(tuples, self.sizes, mode, self.counted_negative)
         if targets is None:
             return False
         if self.kernel.form == Form.LANES:

@@ -200,7 +200,7 @@ def _ravel(op: str, labels: np.ndarray, size: Any, order: str) -> tuple[np.ndarr
         raise make_error("many_groups", op, value=" x ".join(map(str, shape)))
     tuples = labels if order == "C" else labels[::-1]
     sizes = shape if order == "C" else shape[::-1]
-    numbers = _core.resolve_indices(make_contiguous(tuples.T), sizes, "raise", False)
+    numbers = _core.resolve_indices(make_contiguous(tuples.T), sizes, "raise", "error")
     if numbers is None:
         for line, each in zip(labels, shape, strict=True):
             resolve_in_range(op, LABELS, line, each, "groups")

@@ -265,7 +265,7 @@ def find_rows(
     if is_empty or (mode == "raise" and outside is not None and bool(outside.any())):
         others = {} if updates is None else {"updates": tensors.copy_to_cpu(op, "updates", updates)}
         on_cpu = tensors.copy_to_cpu(op, "indices", indices)
-        index_fault(operation, tuple(data.shape), on_cpu, only_empty=is_empty, others=others)
+        index_fault(operation, tuple(data.shape), on_cpu, others)
     if batch_dims:
         batch = indices.shape[:batch_dims]
         first = torch.arange(math.prod(batch), device=indices.device) * math.prod(sizes)
