@@ -32,6 +32,7 @@ class Reader {
         attributes_.keeps_dims = read_flag(AttributeName::keepdims, false);
         read_reduction();
         read_mode();
+        read_negative();
         return std::move(attributes_);
     }
 
@@ -156,6 +157,14 @@ class Reader {
         } else {
             attributes_.operation.mode = mode;  // in the order of the header
         }
+    }
+
+    void read_negative() {
+        constexpr const char* words[] = {"end", "error", "skip"};
+        constexpr gatherscatter_negative rules[] = {GATHERSCATTER_NEGATIVE_END, GATHERSCATTER_NEGATIVE_ERROR,
+                                                    GATHERSCATTER_NEGATIVE_SKIP};
+        if (has(AttributeName::negative))
+            attributes_.operation.negative = rules[read_word(AttributeName::negative, words, "end")];
     }
 
     const Host& host_;

@@ -72,10 +72,11 @@ enum class AttributeName : uint8_t {
     quantize_axis,
     block_size,
     bits,
+    negative,
 };
 inline constexpr const char* attribute_names[] = {"axis",          "batch_dims", "reduction",    "include_self",
                                                   "accumulate",    "mode",       "num_segments", "keepdims",
-                                                  "quantize_axis", "block_size", "bits"};
+                                                  "quantize_axis", "block_size", "bits",         "negative"};
 
 class AttributeSet {
   public:

@@ -232,9 +232,9 @@ def test_a_version_has_its_own_attributes_and_accumulate() -> None:
                 [node("Gather", "x x", "a", domain="gatherscatter")],
                 {"x": (np.int64, [1])},
                 {},
-                domains={"gatherscatter": 2},
+                domains={"gatherscatter": 3},
             ),
-            "domain 'gatherscatter' has the opset 1, not 2",
+            "domain 'gatherscatter' has the opsets 1 to 2, not 3",
         ),
     ],
 )

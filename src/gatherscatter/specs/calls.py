@@ -226,9 +226,9 @@ def make_operation(
 
 
 def find_index_rule(row: OpVersion, values: dict[str, Any]) -> tuple[str, str]:
-    """Return the ``mode`` and the ``negative`` of an operation. A mode can be among the attributes."""
+    """Return the ``mode`` and the ``negative`` of an operation. Both can be attributes."""
     mode = values.get("mode", "fill" if row.index_range == "zeros" else "raise")
-    return mode, "error" if row.index_range == "nonnegative" else "end"
+    return mode, values.get("negative", "error" if row.index_range == "nonnegative" else "end")
 
 
 def _resolve_axis(row: OpVersion, arrays: tuple[Any, ...], axis: int) -> tuple[tuple[Any, ...], int]:

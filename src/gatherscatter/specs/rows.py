@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gatherscatter.messages.choices import ACCUMULATE, BAG_REDUCTIONS, CODE_TYPES, MODES, REDUCTIONS
+from gatherscatter.messages.choices import ACCUMULATE, BAG_REDUCTIONS, CODE_TYPES, MODES, NEGATIVE, REDUCTIONS
 from gatherscatter.operation import REQUIRED, Kernel
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -297,21 +297,23 @@ ROWS = (
 """All op versions, in the order of docs/specification.md, section 1."""
 
 DOMAIN = "gatherscatter"
-DOMAIN_VERSION = 1
+DOMAIN_VERSION = 2
 
-_GATHER_MODE = Attribute("mode", "string", "raise", MODES[False])
+_NEGATIVE = Attribute("negative", "string", "end", NEGATIVE)
+_GATHER_MODE = (Attribute("mode", "string", "raise", MODES[False]), _NEGATIVE)
 _ACCUMULATE = Attribute("accumulate", "string", "step", ACCUMULATE)
 _SCATTER_ATTRIBUTES = (
     Attribute("reduction", "string", "none", REDUCTIONS),
     Attribute("include_self", "bool", True),
     _ACCUMULATE,
     Attribute("mode", "string", "raise", MODES[True]),
+    _NEGATIVE,
 )
 # The operators of ONNX that are also in the domain gatherscatter, with the attributes that they have there.
 _OWN_ATTRIBUTES = {
-    "Gather": (_AXIS, _BATCH_DIMS, _GATHER_MODE),
-    "GatherElements": (_AXIS, _GATHER_MODE),
-    "GatherND": (_BATCH_DIMS, _GATHER_MODE),
+    "Gather": (_AXIS, _BATCH_DIMS, *_GATHER_MODE),
+    "GatherElements": (_AXIS, *_GATHER_MODE),
+    "GatherND": (_BATCH_DIMS, *_GATHER_MODE),
     "Scatter": (_AXIS, *_SCATTER_ATTRIBUTES),
     "ScatterElements": (_AXIS, *_SCATTER_ATTRIBUTES),
     "ScatterND": _SCATTER_ATTRIBUTES,
@@ -335,13 +337,13 @@ OWN_ROWS = (
         "bags + data.shape[1:]",
         _version(DOMAIN_VERSION, ONNX_24, INTEGERS, "negative",
                  Attribute("reduction", "string", "add", BAG_REDUCTIONS), _ACCUMULATE,
-                 Attribute("num_segments", "int", -1), _GATHER_MODE, Attribute("keepdims", "bool", False)),
+                 Attribute("num_segments", "int", -1), *_GATHER_MODE, Attribute("keepdims", "bool", False)),
     ),
     *_operator(
         f"{DOMAIN}.GatherQuantized", Kernel.GATHER_QUANTIZED, _TABLE_INPUTS,
         "table[:axis] + indices.shape + table[axis+1:], where table is the shape of data in numbers",
         _version(DOMAIN_VERSION, CODE_TYPES, INTEGERS, "negative",
-                 _AXIS, Attribute("quantize_axis", "int", -1), _BLOCK_SIZE, _BITS, _GATHER_MODE),
+                 _AXIS, Attribute("quantize_axis", "int", -1), _BLOCK_SIZE, _BITS, *_GATHER_MODE),
     ),
 )  # fmt: skip
 """The operators of the domain gatherscatter, which have no versions."""

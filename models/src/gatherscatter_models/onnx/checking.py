@@ -106,8 +106,8 @@ def _check_file(question: bytes) -> bytes:
 
 def _check_opset(model: onnx.ModelProto) -> None:
     for entry in model.opset_import:
-        if entry.domain == DOMAIN and entry.version != DOMAIN_VERSION:
-            raise ModelError(f"domain {DOMAIN!r} has the opset {DOMAIN_VERSION}, not {entry.version}")
+        if entry.domain == DOMAIN and not 1 <= entry.version <= DOMAIN_VERSION:
+            raise ModelError(f"domain {DOMAIN!r} has the opsets 1 to {DOMAIN_VERSION}, not {entry.version}")
 
 
 def _make_checkable(model: onnx.ModelProto, files: ExternalData) -> onnx.ModelProto:
