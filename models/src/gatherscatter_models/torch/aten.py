@@ -12,7 +12,7 @@ import torch
 
 from gatherscatter.errors import OpValueError
 from gatherscatter_models.torch.bags import find_bags, reduce_rows
-from gatherscatter_models.torch.index_modes import as_int64
+from gatherscatter_models.torch.index_modes import TranslatedRule, as_int64
 from gatherscatter_models.torch.nodes import (
     BOOL,
     FLOAT,
@@ -274,7 +274,7 @@ def index_put(self: Any, indices: Any, values: Any, accumulate: bool = False) ->
         def add(targets: ScatterTargets, rows: Any, updates: Any, rank: int) -> Any:
             return _combine(targets, rows, updates, self.dtype, rank, "add")
 
-        made = scatter_by_tuples(data, at.tuples, values, len(at.axes), rank, "raise", scatter_rows=add)
+        made = scatter_by_tuples(data, at.tuples, values, len(at.axes), rank, TranslatedRule(), scatter_rows=add)
     else:
         made = ops.ScatterND(data, at.tuples, values)
     return transposed(made, sorted(range(rank), key=at.order.__getitem__))

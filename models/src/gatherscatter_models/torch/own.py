@@ -9,7 +9,14 @@ import numpy as np
 
 from gatherscatter.errors import OpValueError
 from gatherscatter_models.torch.bags import find_bags, reduce_axis, reduce_rows
-from gatherscatter_models.torch.index_modes import as_int64, count_from_start, is_valid, resolve
+from gatherscatter_models.torch.index_modes import (
+    TranslatedRule,
+    as_int64,
+    count_from_start,
+    is_valid,
+    read_rule,
+    resolve,
+)
 from gatherscatter_models.torch.nodes import (
     BOOL,
     DOUBLE,
@@ -36,10 +43,10 @@ class NotInOnnxError(OpValueError):
     """ONNX has no equivalent of a call. The domain gatherscatter has one."""
 
 
-def _gather(data: Any, indices: Any, axis: int = 0, batch_dims: int = 0, mode: str = "raise", **_: Any) -> Any:
+def _gather(data: Any, indices: Any, axis: int = 0, batch_dims: int = 0, **options: Any) -> Any:
     rank, index_rank = len(data.shape), len(indices.shape)
     axis, batch_dims = axis % rank, batch_dims + (index_rank if batch_dims < 0 else 0)
-    named, valid = _resolve_for_gather(as_int64(indices), _axis_size(data, axis, indices), mode)
+    named, valid = _resolve_for_gather(as_int64(indices), _axis_size(data, axis, indices), read_rule(indices, options))
     if batch_dims == 0:
         return _fill(ops.Gather(data, named, axis=axis), valid, rank - axis - 1, data.dtype)
     rows = moved(data, rank, axis, batch_dims, 1)
@@ -48,16 +55,18 @@ def _gather(data: Any, indices: Any, axis: int = 0, batch_dims: int = 0, mode: s
     return moved(taken, rank + index_rank - batch_dims - 1, batch_dims, axis, index_rank - batch_dims)
 
 
-def _gather_elements(data: Any, indices: Any, axis: int = 0, mode: str = "raise", **_: Any) -> Any:
-    named, valid = _resolve_for_gather(as_int64(indices), size_of(data, axis % len(data.shape)), mode)
+def _gather_elements(data: Any, indices: Any, axis: int = 0, **options: Any) -> Any:
+    named, valid = _resolve_for_gather(
+        as_int64(indices), size_of(data, axis % len(data.shape)), read_rule(indices, options)
+    )
     return _fill(ops.GatherElements(data, named, axis=axis), valid, 0, data.dtype)
 
 
-def _gather_nd(data: Any, indices: Any, batch_dims: int = 0, mode: str = "raise", **_: Any) -> Any:
+def _gather_nd(data: Any, indices: Any, batch_dims: int = 0, **options: Any) -> Any:
     length = _tuple_length("gather_nd", indices)
     batch_dims += len(indices.shape) if batch_dims < 0 else 0
     dims = ops.Shape(data, start=batch_dims, end=batch_dims + length)
-    named, valid = _resolve_for_gather(as_int64(indices), dims, mode)
+    named, valid = _resolve_for_gather(as_int64(indices), dims, read_rule(indices, options))
     if valid is not None:  # a tuple is valid if all its indices are
         valid = ops.Cast(ops.ReduceMin(ops.Cast(valid, to=int(INT64)), constant([-1]), keepdims=0), to=int(BOOL))
     taken = ops.GatherND(data, named, batch_dims=batch_dims)
@@ -70,12 +79,21 @@ def _axis_size(data: Any, axis: int, indices: Any) -> Any:
     return size if indices.shape else ops.Squeeze(size)
 
 
-def _resolve_for_gather(indices: Any, size: Any, mode: str) -> tuple[Any, Any]:
-    """Return indices that are in range and, for the mode "fill", which of the given ones were."""
-    if mode != "fill":
-        return resolve(indices, size, mode), None
-    valid = is_valid(count_from_start(indices, size), size)
-    return ops.Where(valid, indices, constant(0)), valid
+def _resolve_for_gather(indices: Any, size: Any, rule: TranslatedRule) -> tuple[Any, Any]:
+    """Return indices for a gather and, if some can be skipped, which are not. Those that are refused are out of range.
+
+    Indices that are skipped become 0.
+    """
+    (mode, negative), valid = rule, None
+    named = resolve(indices, size, TranslatedRule(mode)) if mode in ("wrap", "clip") else indices
+    if mode == "fill":
+        valid = is_valid(count_from_start(indices, size) if negative == "end" else indices, size)
+    if negative == "skip":
+        counts = ops.GreaterOrEqual(indices, constant(0))
+        valid = counts if valid is None else ops.And(valid, counts)
+    if valid is not None:
+        named = ops.Where(valid, named, constant(0))
+    return ops.Where(ops.Less(indices, constant(0)), size, named) if negative == "error" else named, valid
 
 
 def _fill(taken: Any, valid: Any, behind: int, dtype: Any) -> Any:
@@ -90,15 +108,15 @@ def _fill(taken: Any, valid: Any, behind: int, dtype: Any) -> Any:
 def _scatter_update(data: Any, indices: Any, updates: Any, axis: int = 0, **options: Any) -> Any:
     rank, index_rank = len(data.shape), len(indices.shape)
     axis %= rank
-    how = _Options("scatter_update", data, options)
-    named = resolve(as_int64(indices), _axis_size(data, axis, indices), how.mode)
-    if how.reduction == "none" and not how.drops:
+    how = _Options("scatter_update", data, indices, options)
+    named = resolve(as_int64(indices), _axis_size(data, axis, indices), how.rule)
+    if how.reduction == "none" and not how.rule.drops:
         return scatter_rows(data, named, cast(updates, data.dtype), axis, rank, index_rank, scatter_nd=ops.ScatterND)
     if index_rank != 1:
         shape = [ops.Shape(updates, end=axis)] if axis else []
         shape += [[-1], *([ops.Shape(updates, start=axis + index_rank)] if axis < rank - 1 else [])]
         updates = ops.Reshape(updates, joined(*shape))
-    return how.scatter(row_targets(named, axis, rank, how.drops), data, updates, rank)
+    return how.scatter(row_targets(named, axis, rank, how.rule.drops), data, updates, rank)
 
 
 def scatter_rows(
@@ -110,28 +128,27 @@ def scatter_rows(
 
 
 def _scatter_elements(data: Any, indices: Any, updates: Any, axis: int = 0, **options: Any) -> Any:
-    how = _Options("scatter_elements", data, options)
+    how = _Options("scatter_elements", data, indices, options)
     axis %= len(data.shape)
-    named = resolve(as_int64(indices), size_of(data, axis), how.mode)
-    return how.scatter(ScatterTargets(axis, named, dropped=how.drops), data, updates, len(data.shape))
+    named = resolve(as_int64(indices), size_of(data, axis), how.rule)
+    return how.scatter(ScatterTargets(axis, named, dropped=how.rule.drops), data, updates, len(data.shape))
 
 
 def _scatter_nd(data: Any, indices: Any, updates: Any, **options: Any) -> Any:
-    how = _Options("scatter_nd", data, options)
+    how = _Options("scatter_nd", data, indices, options)
     length, rank = _tuple_length("scatter_nd", indices), len(data.shape)
     named, dims = as_int64(indices), ops.Shape(data, end=length)
-    if how.reduction == "none" and not how.drops:
-        return ops.ScatterND(data, resolve(named, dims, how.mode), cast(updates, data.dtype))
-    return scatter_by_tuples(data, named, updates, length, rank, how.mode, scatter_rows=how.scatter)
+    if how.reduction == "none" and not how.rule.drops:
+        return ops.ScatterND(data, resolve(named, dims, how.rule), cast(updates, data.dtype))
+    return scatter_by_tuples(data, named, updates, length, rank, how.rule, scatter_rows=how.scatter)
 
 
 class _Options:
     """The options of a scatter: what is done before and after it."""
 
-    def __init__(self, op: str, data: Any, options: dict[str, Any]) -> None:
+    def __init__(self, op: str, data: Any, indices: Any, options: dict[str, Any]) -> None:
         self.dtype = data.dtype
-        self.mode = options.get("mode", "raise")
-        self.drops = self.mode == "drop"
+        self.rule = read_rule(indices, options)
         self.reduction = options.get("reduction", "none")
         self.include_self = options.get("include_self", True)
         self.sum_type = choose_sum_type(op, data.dtype, self.reduction, options.get("accumulate", "step"))
@@ -185,9 +202,10 @@ def _gather_reduce(  # noqa: PLR0917
     default: Any = 0,
     accumulate: str = "step",
     mode: str = "raise",
+    negative: str = "end",
     num_threads: Any = None,
 ) -> Any:
-    rows = data if indices is None else _gather(data, indices, mode=mode)
+    rows = data if indices is None else _gather(data, indices, mode=mode, negative=negative)
     sum_type = choose_sum_type("gather_reduce", data.dtype, reduction, accumulate)
     if sum_type != data.dtype:
         rows = ops.Cast(rows, to=int(sum_type))
@@ -195,7 +213,9 @@ def _gather_reduce(  # noqa: PLR0917
         behind = [-1 - each for each in range(len(data.shape) - 1)]
         factors = ops.Cast(weights, to=int(sum_type))
         rows = ops.Mul(rows, ops.Unsqueeze(factors, constant(behind)) if behind else factors)
-    if segment_ids is None and offsets is None and indptr is None:
+    given = [each for each in (indices, segment_ids) if each is not None]
+    signed = [each for each in given if negative == "skip" and read_rule(each, {"negative": negative}).drops]
+    if segment_ids is None and offsets is None and indptr is None and not signed:
         *bags, size = indices.shape
         reduced = reduce_axis(rows, len(bags), size, sum_type, reduction, default)
     else:
@@ -203,14 +223,27 @@ def _gather_reduce(  # noqa: PLR0917
         if segment_ids is not None:
             dynamic = not isinstance(num_segments, int)
             number = ops.Reshape(num_segments, constant([1])) if dynamic else constant([num_segments])
+        elif offsets is None and indptr is None:
+            number = ops.ReduceProd(ops.Shape(indices, end=-1), keepdims=1)
+            numbers = ops.Range(constant(0), ops.Squeeze(number), constant(1))
+            numbers = ops.Reshape(numbers, joined(ops.Shape(indices, end=-1), constant([1])))
+            segment_ids = ops.Reshape(ops.Expand(numbers, ops.Shape(indices)), constant([-1]))
+            behind = [ops.Shape(data, start=1)] if len(data.shape) > 1 else []
+            rows = ops.Reshape(rows, joined(ops.ReduceProd(ops.Shape(indices), keepdims=1), *behind))
         else:
             members = size_of(data if indices is None else indices, 0)
             if offsets is None:
                 offsets = ops.Slice(indptr, constant([0]), constant([-1]))
             segment_ids, number = find_bags(as_int64(offsets), members), ops.Shape(offsets)
-        reduced = reduce_rows(
-            rows, as_int64(segment_ids), number, sum_type, len(data.shape), reduction, default=default
-        )
+        ids, bags = as_int64(segment_ids), number
+        for each in signed:  # members that are skipped are in one more bag
+            below = ops.Less(as_int64(each), constant(0))
+            ids, bags = ops.Where(ops.Reshape(below, constant([-1])), number, ids), ops.Add(number, constant([1]))
+        reduced = reduce_rows(rows, ids, bags, sum_type, len(data.shape), reduction, default=default)
+        if signed:
+            reduced = ops.Slice(reduced, constant([0]), number, constant([0]))
+        if offsets is indptr is None and given[-1] is indices:
+            reduced = ops.Reshape(reduced, joined(ops.Shape(indices, end=-1), *behind))
     return reduced if sum_type == data.dtype else ops.Cast(reduced, to=int(data.dtype))
 
 
@@ -218,7 +251,7 @@ def _reduce(updates: Any, rows: Any, size: Any, names: Sequence[str]) -> list[An
     """Reduce updates by row, several times. The position in an empty row is the number of updates."""
     rank = len(updates.shape)
     number = constant([size]) if isinstance(size, int) else ops.Reshape(size, constant([1]))
-    ids = resolve(as_int64(rows), number, "raise")
+    ids = as_int64(rows)
     ids = ops.Where(ops.Less(ids, constant(0)), ops.Add(ids, number), ids)
     found: dict[str, Any] = {}
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from onnxscript import ir
 
-from gatherscatter_models.torch.index_modes import resolve, row_numbers
+from gatherscatter_models.torch.index_modes import TranslatedRule, resolve, row_numbers
 from gatherscatter_models.torch.nodes import (
     BOOL,
     INT32,
@@ -107,7 +107,14 @@ def scatter(
 
 
 def scatter_by_tuples(
-    data: Any, tuples: Any, updates: Any, length: int, rank: int, mode: str, *, scatter_rows: Callable[..., Any]
+    data: Any,
+    tuples: Any,
+    updates: Any,
+    length: int,
+    rank: int,
+    rule: TranslatedRule,
+    *,
+    scatter_rows: Callable[..., Any],
 ) -> Any:
     """Scatter slices of data with ``rank`` axes. The index tuples, of int64 and of a length, become row numbers.
 
@@ -118,8 +125,8 @@ def scatter_by_tuples(
     # A size of -1 would not be allowed in Reshape if another size is 0.
     updates = ops.Reshape(updates, joined(ops.ReduceProd(ops.Shape(tuples, end=-1), keepdims=1), *behind))
     rows = data if length == 1 else ops.Reshape(data, joined(ops.ReduceProd(dims, keepdims=1), *behind))
-    numbers = resolve(tuples, dims, mode) if length == 1 else row_numbers(tuples, dims, length, mode)
-    targets = row_targets(numbers, 0, rank - length + 1, mode == "drop")
+    numbers = resolve(tuples, dims, rule) if length == 1 else row_numbers(tuples, dims, length, rule)
+    targets = row_targets(numbers, 0, rank - length + 1, rule.drops)
     made = scatter_rows(targets, rows, updates, rank - length + 1)
     return made if length == 1 else ops.Reshape(made, ops.Shape(data))
 
