@@ -146,7 +146,7 @@ def test_unknown_keywords_get_advice(name: str, advice: str, data: Any) -> None:
 def test_an_unknown_keyword_next_to_indices_is_not_an_index() -> None:
     with pytest.raises(OpTypeError, match=r"unexpected keyword argument 'reduce'; did you mean 'reduction'\?"):
         gsx.scatter(DATA, WHERE, 1.0, reduce="add")
-    takes = "'missing_dims'; it takes data, indices, mode, method, tolerance$"
+    takes = "'missing_dims'; it takes data, indices, mode, negative, method, tolerance$"
     with pytest.raises(OpTypeError, match=rf"^xarray\.gather\(\) got an unexpected keyword argument {takes}"):
         gsx.gather(DATA, WHERE, missing_dims="ignore")
 

@@ -37,6 +37,7 @@ def gather(
     indices: Mapping[Hashable, Any] | None = None,
     *,
     mode: str = "raise",
+    negative: str = "end",
     method: str | Mapping[Hashable, str | None] | None = None,
     tolerance: Any = None,
     **indices_by_name: Any,
@@ -59,6 +60,9 @@ def gather(
         What happens for an index that is out of range; see `gatherscatter.gather_nd`. Coordinates are those of the
         elements that are read. With 'fill', values are 0, and coordinates are missing as after
         `xarray.DataArray.reindex`.
+    negative : {'end', 'error', 'skip'}
+        What happens for a negative position; see `gatherscatter.gather_nd`. With 'skip', values and coordinates are as
+        with mode 'fill'. With ``method``, 'skip' does the same for labels that are missing.
     method : {None, 'exact', 'nearest', 'pad', 'ffill', 'backfill', 'bfill'}, or a mapping from dimensions to these
         None: indices are positions. Otherwise they are labels of coordinates: numbers, times or text. The method then
         selects the labels that match, as in `xarray.DataArray.sel`. A missing label is an index out of range. With a
@@ -108,9 +112,9 @@ def gather(
     op = "xarray.gather"
     dataset = _as_dataset(op, data)
     given = read_indices(op, dataset, indices, indices_by_name, _parameters(gather))
-    lookups = make_lookups(op, given, mode, method, tolerance, scatter=False)
+    lookups = make_lookups(op, given, (mode, negative), method, tolerance, scatter=False)
     positions = find_positions(lookups, dataset, given)
-    fill = mode == "fill"
+    fill = mode == "fill" or negative == "skip"
     found = {
         name: NamedElements(op, variable, positions).gather(mode="fill" if fill else "raise")
         for name, variable in _variables(dataset).items()
@@ -127,6 +131,7 @@ def scatter(
     include_self: bool = True,
     accumulate: str = "step",
     mode: str = "raise",
+    negative: str = "end",
     method: str | Mapping[Hashable, str | None] | None = None,
     tolerance: Any = None,
     skipna: bool = False,
@@ -144,6 +149,8 @@ def scatter(
     reduction, include_self, accumulate : see `gatherscatter.scatter_nd`
     mode : {'raise', 'wrap', 'clip', 'drop'}
         What happens for an index that is out of range. With ``method``, only 'raise' and 'drop' are valid.
+    negative : {'end', 'error', 'skip'}
+        What happens for a negative position, and with 'skip' also for a label that is missing: its update is skipped.
     skipna : bool, default False
         Whether to skip missing values (NaN, NaT, None). Missing updates are not written and not counted. With a
         reduction, a missing value of ``data`` is not counted: its element gets the reduction of its updates. An element
@@ -184,14 +191,14 @@ def scatter(
         text = f"{op}: updates is missing; with indices as keyword arguments, write updates=..."
         raise OpTypeError(text, op=op, input="updates")
     given = read_indices(op, dataset, indices, indices_by_name, _parameters(scatter))
-    lookups = make_lookups(op, given, mode, method, tolerance, scatter=True)
+    lookups = make_lookups(op, given, (mode, negative), method, tolerance, scatter=True)
     positions = find_positions(lookups, dataset, given)
     check_labels(op, dataset, positions, updates)
     options = {
         "reduction": reduction,
         "include_self": include_self,
         "accumulate": accumulate,
-        "mode": "drop" if mode == "drop" or skipna else "raise",
+        "mode": "drop" if mode == "drop" or negative == "skip" or skipna else "raise",
     }
     written = {}
     for name, chosen in _updates_by_variable(op, data, dataset, updates, positions).items():

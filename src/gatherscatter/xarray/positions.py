@@ -23,7 +23,7 @@ from gatherscatter.errors import (
     make_choice_error,
     raise_index_error,
 )
-from gatherscatter.messages.choices import MODES
+from gatherscatter.messages.choices import MODES, NEGATIVE
 from gatherscatter.messages.suggestions import find_similar, name_candidates, suggest_instead, suggest_parameter
 
 METHODS = ("exact", "nearest", "pad", "ffill", "backfill", "bfill")
@@ -43,8 +43,14 @@ class Lookup:
 
     op: str
     mode: str
+    negative: str
     method: str | None
     tolerance: Any
+
+    @property
+    def skips(self) -> bool:
+        """Whether indices can be skipped."""
+        return self.mode in ("fill", "drop") or self.negative == "skip"
 
     def check(self, name: Hashable, *, scatter: bool) -> None:
         """Raise TypeError or ValueError for a value that is not valid, or that conflicts with another value.
@@ -53,6 +59,8 @@ class Lookup:
         """
         if self.mode not in MODES[scatter]:
             raise make_choice_error(self.op, "mode", self.mode, MODES[scatter])
+        if self.negative not in NEGATIVE:
+            raise make_choice_error(self.op, "negative", self.negative, NEGATIVE)
         if self.method is not None and self.method not in METHODS:
             raise make_choice_error(self.op, "method", self.method, METHODS)
         if self.method is not None and self.mode in ("wrap", "clip"):
@@ -69,13 +77,16 @@ class Lookup:
 def make_lookups(
     op: str,
     indices: Mapping[Hashable, Any],
-    mode: str,
+    rule: tuple[str, str],
     method: str | Mapping[Hashable, str | None] | None,
     tolerance: Any,
     *,
     scatter: bool,
 ) -> dict[Hashable, Lookup]:
-    """Return the checked rules of each indexed dimension. Dimensions that a mapping lacks have the default, None."""
+    """Return the checked rules of each indexed dimension. Dimensions that a mapping lacks have the default, None.
+
+    ``rule`` is the mode and the rule for negative indices.
+    """
 
     def find(parameter: str, given: Any, name: Hashable) -> Any:
         if not isinstance(given, Mapping):
@@ -90,7 +101,7 @@ def make_lookups(
 
     lookups = {}
     for name in indices:
-        lookups[name] = Lookup(op, mode, find("method", method, name), find("tolerance", tolerance, name))
+        lookups[name] = Lookup(op, *rule, find("method", method, name), find("tolerance", tolerance, name))
         lookups[name].check(name, scatter=scatter)
     return lookups
 
@@ -199,26 +210,37 @@ class _Dimension:
         flat = values.reshape(-1)
         if self.labels is None:
             mode = self.lookup.mode if self.lookup.mode in ("wrap", "clip") and self.size else "skip"
-            positions = _core.resolve_indices(native(flat)[:, np.newaxis], (self.size,), mode, "end")
-            assert positions is not None  # these modes skip bad indices
+            negative = "end" if self.lookup.negative == "end" else "skip"
+            positions = _core.resolve_indices(native(flat)[:, np.newaxis], (self.size,), mode, negative)
+            assert positions is not None  # these rules skip bad indices
         else:
             positions = self._find_labels(self.labels, flat)
         missing = (positions < 0).reshape(values.shape)
-        if self.lookup.mode not in ("fill", "drop") and missing.any():
+        refused = self._find_refused(values, missing)
+        if refused.any():
             if self.labels is not None:
-                self._raise_label_error(self.labels, values, missing, start)
+                self._raise_label_error(self.labels, values, refused, start)
             raise_index_error(
                 self.lookup.op,
                 str(self.name),
                 values,
-                np.flatnonzero(missing),
+                np.flatnonzero(refused),
                 subject=f"dimension {self.name!r} with size {self.size}",
                 axis=None,
-                allowed=(-self.size, self.size - 1),
+                allowed=(-self.size if self.lookup.negative == "end" else 0, self.size - 1),
                 start=start,
                 chunk=chunk,
             )
         return np.where(missing, self.size, positions.reshape(values.shape))
+
+    def _find_refused(self, values: np.ndarray, missing: np.ndarray) -> np.ndarray:
+        """Return which of the values have no position and are not skipped."""
+        mode, negative = self.lookup.mode, self.lookup.negative
+        if self.labels is not None:
+            return missing & (not self.lookup.skips)
+        below = (values < 0) & (negative != "end")
+        refused = missing & ~below & (mode not in ("fill", "drop"))
+        return refused | below if negative == "error" else refused
 
     def _find_labels(self, labels: Any, wanted: np.ndarray) -> np.ndarray:
         """Return the positions of labels, -1 for missing labels."""
