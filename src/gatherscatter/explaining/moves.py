@@ -5,6 +5,7 @@ This follows the specifications' pseudo-code, one index after the other, and sha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
@@ -194,7 +195,8 @@ def _list_bag_moves(call: ExplainedCall) -> Iterator[Move]:
         yield from _list_bag_values(call)
         return
     starts, order = bags.starts, bags.order
-    yield from (_take_member(call, n, None, None) for n in range(starts[0]))
+    outside = range(starts[0]) if order is None else sorted({*range(math.prod(call.members))} - {*order.tolist()})
+    yield from (_take_member(call, n, None, None) for n in outside)
     for number, bag in enumerate(np.ndindex(bags.shape)):
         members = range(starts[number], starts[number + 1])
         yield from (_take_member(call, n if order is None else int(order[n]), number, bag) for n in members)

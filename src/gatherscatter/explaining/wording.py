@@ -77,17 +77,24 @@ def step_text(call: ExplainedCall, step: Step) -> str:
     if call.error is not None:
         return f"{head}in range"
     if move.target is None:
-        return f"{head}{'in no bag' if call.reduces_bags else 'out of range; this update is dropped'}"
+        return f"{head}{'in no bag' if call.reduces_bags else f'{_name_reason(call, move)}; this update is dropped'}"
     if call.reduces_bags:
         return head + _describe_bag_step(call, step)
     if move.source is None:
-        what = "after the end token: the end token" if call.kernel == Kernel.GATHER_TREE else "out of range: zeros"
+        is_end = call.kernel == Kernel.GATHER_TREE
+        what = "after the end token: the end token" if is_end else f"{_name_reason(call, move)}: zeros"
         return f"{head}{what} into {move.target}"
     if not step.changes:
         return f"{head}{move.source} \u2192 {move.target}: nothing, it has no elements"
     if not call.is_scatter:
         return f"{head}{move.source} \u2192 {move.target}: {_values([c.read for c in step.changes], step.total)}"
     return f"{head}{move.source} \u2192 {move.target}: {_describe_combination(call, step)}"
+
+
+def _name_reason(call: ExplainedCall, move: Move) -> str:
+    """Say why an index or a tuple names nothing."""
+    is_skipped = call.operation.negative == "skip" and min(move.values, default=0) < 0
+    return "negative, which names nothing" if is_skipped else "out of range"
 
 
 def _describe_bag_step(call: ExplainedCall, step: Step) -> str:

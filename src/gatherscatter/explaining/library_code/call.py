@@ -138,7 +138,7 @@ class LibraryCall:
 
     @cached_property
     def bags(self) -> FoundBags:
-        """The members of each bag.
+        """The members of each bag, without those that are skipped.
 
         Raises
         ------
@@ -146,11 +146,19 @@ class LibraryCall:
             An offset, a segment id or a number of indptr is out of range.
         """
         if self.bag_input is None:
-            return find_bags(self.operation, self.members)
+            return self._leave_out_skipped(find_bags(self.operation, self.members))
         numbers: dict[str, Any] = {self.bag_input: self.arrays[self.bag_input]}
         count = self.bags_shape[0] if self.bag_input == "segment_ids" else None
         bags = Bags(count, embedding_rules=self.op == self.row.name)
-        return find_bags(self.operation._replace(bags=bags), self.members, **numbers)
+        return self._leave_out_skipped(find_bags(self.operation._replace(bags=bags), self.members, **numbers))
+
+    def _leave_out_skipped(self, bags: FoundBags) -> FoundBags:
+        """Leave out the members whose index is skipped."""
+        if self.operation.negative != "skip" or self.indices is None:
+            return bags
+        order = np.arange(bags.starts[-1]) if bags.order is None else bags.order
+        kept = self.indices.reshape(-1)[order] >= 0
+        return bags._replace(starts=np.append(0, np.cumsum(kept))[bags.starts], order=order[kept])
 
     @property
     def empty_bags(self) -> np.ndarray:
@@ -235,7 +243,8 @@ class LibraryCall:
             return False
         sizes = np.array(self.sizes) if self.by_tuple else self.sizes[0]
         wide = self._values.astype(object) if self.index_type == "uint64" else self._values.astype(np.int64)
-        return bool(((wide < -sizes) | (wide >= sizes)).any())
+        lowest = 0 if self.operation.negative == "skip" else -sizes
+        return bool(((wide < lowest) | (wide >= sizes)).any())
 
     @cached_property
     def repeated(self) -> bool:
