@@ -6,7 +6,7 @@
 namespace gs::docs {
 
 inline constexpr const char* gather =
-    R"(gather($module, /, data, indices, axis=0, *, batch_dims=0, mode='raise', out=None, num_threads=None)
+    R"(gather($module, /, data, indices, axis=0, *, batch_dims=0, mode='raise', negative='end', out=None, num_threads=None)
 --
 
 Take whole slices of ``data`` along ``axis``.
@@ -26,6 +26,9 @@ mode : {'raise', 'wrap', 'clip', 'fill'}
     How to treat an index outside [-size, size-1], where size is that of the axis. 'raise': raise an error. 'fill':
     return zeros for it. 'wrap': take every index modulo the size. 'clip': move every index to the nearest of
     0..size-1. Negative indices count from the end, except with 'clip', which moves them to 0.
+negative : {'end', 'error', 'skip'}
+    How to treat a negative index. 'end': it counts from the end, as ``mode`` describes. 'error': raise an error.
+    'skip': it names nothing, so the result is zeros there. ``mode`` then only treats indices that are too large.
 out : array, optional
     The array to write the result to, of exactly its shape and type. It does not change if the call raises an error.
 num_threads : int >= 1, optional
@@ -61,7 +64,7 @@ array([[12, 10],
 )";
 
 inline constexpr const char* gather_elements =
-    R"(gather_elements($module, /, data, indices, axis=0, *, mode='raise', out=None, num_threads=None)
+    R"(gather_elements($module, /, data, indices, axis=0, *, mode='raise', negative='end', out=None, num_threads=None)
 --
 
 Take single elements: each index names its own position along ``axis``.
@@ -74,7 +77,7 @@ data : array of rank r >= 1, any element type
 indices : array of rank r, any integer type
     It may have any length along the axis. Along the other axes, it must not be longer than ``data``.
 axis : int in [-r, r-1]
-mode, out, num_threads : see `gather`
+mode, negative, out, num_threads : see `gather`
 
 Returns
 -------
@@ -93,7 +96,7 @@ array([[1, 1],
 )";
 
 inline constexpr const char* gather_nd =
-    R"(gather_nd($module, /, data, indices, *, batch_dims=0, mode='raise', out=None, num_threads=None)
+    R"(gather_nd($module, /, data, indices, *, batch_dims=0, mode='raise', negative='end', out=None, num_threads=None)
 --
 
 Take elements or slices named by index tuples.
@@ -109,7 +112,7 @@ indices : array of rank >= 1, any integer type, shape (..., k) with k <= r - bat
 batch_dims : int in [0, min(r, indices.ndim) - 1]
     The number of leading dims that ``data`` and ``indices`` share: entry i of ``indices`` reads only from
     ``data[i]``.
-mode, out, num_threads : see `gather`
+mode, negative, out, num_threads : see `gather`
 
 Returns
 -------
@@ -132,7 +135,7 @@ array([12, 20])
 )";
 
 inline constexpr const char* scatter_update =
-    R"(scatter_update($module, /, data, indices, updates, axis=0, *, reduction='none', include_self=True, accumulate='step', mode='raise', out=None, num_threads=None)
+    R"(scatter_update($module, /, data, indices, updates, axis=0, *, reduction='none', include_self=True, accumulate='step', mode='raise', negative='end', out=None, num_threads=None)
 --
 
 Write whole slices along ``axis``: the reverse of `gather`.
@@ -164,6 +167,8 @@ accumulate : {'step', 'wide', 'exact'}
     modulo 2^N.
 mode : {'raise', 'wrap', 'clip', 'drop'}
     How to treat an index that is out of range: as in `gather`, or 'drop' to skip its update.
+negative : {'end', 'error', 'skip'}
+    How to treat a negative index: as in `gather`. 'skip' skips its update.
 out : array, optional
     The array to write the result to, of the shape and type of ``data``. It does not change if the call raises an
     error. ``out=data`` updates ``data`` in place. If ``data`` is small compared with the indices, the result is
@@ -193,7 +198,7 @@ array([0., 2., 0., 5.])
 )";
 
 inline constexpr const char* scatter_elements =
-    R"(scatter_elements($module, /, data, indices, updates, axis=0, *, reduction='none', include_self=True, accumulate='step', mode='raise', out=None, num_threads=None)
+    R"(scatter_elements($module, /, data, indices, updates, axis=0, *, reduction='none', include_self=True, accumulate='step', mode='raise', negative='end', out=None, num_threads=None)
 --
 
 Write single elements: each index names its own position along ``axis``. This reverses `gather_elements`.
@@ -208,7 +213,7 @@ indices : array of rank r, any integer type
     It may have any length along the axis. Along the other axes, it must not be longer than ``data``.
 updates : array with the shape of ``indices``
 axis : int in [-r, r-1]
-reduction, include_self, accumulate, mode, out, num_threads : see `scatter_update`
+reduction, include_self, accumulate, mode, negative, out, num_threads : see `scatter_update`
 
 Returns
 -------
@@ -227,7 +232,7 @@ array([[0., 2., 0.],
 )";
 
 inline constexpr const char* scatter_nd =
-    R"(scatter_nd($module, /, data, indices, updates, *, reduction='none', include_self=True, accumulate='step', mode='raise', out=None, num_threads=None)
+    R"(scatter_nd($module, /, data, indices, updates, *, reduction='none', include_self=True, accumulate='step', mode='raise', negative='end', out=None, num_threads=None)
 --
 
 Write elements or slices named by index tuples: the reverse of `gather_nd`.
@@ -241,7 +246,7 @@ Parameters
 data : array of rank r >= 1, any element type; it does not change, except with ``out=data``
 indices : array of rank >= 1, any integer type, shape (..., k) with k <= r
 updates : array, shape exactly ``indices.shape[:-1] + data.shape[k:]``
-reduction, include_self, accumulate, mode, out, num_threads : see `scatter_update`
+reduction, include_self, accumulate, mode, negative, out, num_threads : see `scatter_update`
 
 Returns
 -------
@@ -259,7 +264,7 @@ array([ 1, 11,  3, 10,  9,  6,  7, 12])
 )";
 
 inline constexpr const char* gather_reduce =
-    R"(gather_reduce($module, /, data, indices=None, *, offsets=None, segment_ids=None, indptr=None, num_segments=None, weights=None, scales=None, zero_points=None, quantize_axis=-1, block_size=128, bits=4, reduction='add', default=0, accumulate='step', mode='raise', out=None, num_threads=None)
+    R"(gather_reduce($module, /, data, indices=None, *, offsets=None, segment_ids=None, indptr=None, num_segments=None, weights=None, scales=None, zero_points=None, quantize_axis=-1, block_size=128, bits=4, reduction='add', default=0, accumulate='step', mode='raise', negative='end', out=None, num_threads=None)
 --
 
 Gather rows of ``data`` and reduce the rows of each bag to one row. The gathered rows are not stored.
@@ -297,6 +302,9 @@ accumulate : {'step', 'wide', 'exact'}
     How floats are added up, as in `scatter_update`.
 mode : {'raise', 'wrap', 'clip', 'fill'}
     How to treat an index that is out of range, as in `gather`. With 'fill', its row is zeros.
+negative : {'end', 'error', 'skip'}
+    How to treat a negative index: as in `gather`. With 'skip', a negative index or segment id is no member of a
+    bag. Otherwise, a negative segment id is an error.
 out : array, optional
     The array to write the result to. The result is computed in a separate array first, so ``out`` does not change
     if the call raises an error.
@@ -340,7 +348,7 @@ array([7., 5.])
 )";
 
 inline constexpr const char* gather_quantized =
-    R"(gather_quantized($module, /, data, indices, scales, zero_points=None, *, axis=0, quantize_axis=-1, block_size=128, bits=4, mode='raise', out=None, num_threads=None)
+    R"(gather_quantized($module, /, data, indices, scales, zero_points=None, *, axis=0, quantize_axis=-1, block_size=128, bits=4, mode='raise', negative='end', out=None, num_threads=None)
 --
 
 Take slices of a block-quantized table along ``axis``, as floats. The table is not unpacked.
@@ -378,6 +386,7 @@ out : array, optional
 num_threads : int >= 1, optional
     The largest number of threads for this call; the default is `gatherscatter.num_threads()`. The result does not
     depend on it.
+negative : see `None`
 
 Returns ------- array of the type of ``scales``, shape ``table[:axis] + indices.shape + table[axis+1:]``, where
 table is the shape of the table in numbers
@@ -594,11 +603,11 @@ The greatest label. It is negative if a label is negative or does not fit, or if
 )";
 
 inline constexpr const char* find_bags =
-    R"(find_bags($module, op, members, has_indices, offsets, segment_ids, indptr, num_segments, embedding_rules, /)
+    R"(find_bags($module, op, members, has_indices, offsets, segment_ids, indptr, num_segments, embedding_rules, negative, /)
 --
 
 The shape of the bags, the start of each bag and the end of the last, and the members in the order of their
-bags, or None if they are in that order.
+bags, or None if they are in that order. If ``negative`` is 'skip', members with a negative segment id are skipped.
 )";
 
 inline constexpr const char* sum_matches =

@@ -223,9 +223,15 @@ Outcome raise_values(const PreparedBags& prepared, BagFault fault) {
     const BagCall& call = prepared.call;
     const GatherReduce& bags = prepared.plan.call;
     if (fault == BagFault::indices) {
-        raise_fault("row_fault", Py_BuildValue("(OLOss)", call.op, static_cast<long long>(bags.data_rows),
-                                               prepared.arrays[static_cast<size_t>(indices)].get(),
-                                               name_of(call.rule.mode, false), name(call.rule.negative)));
+        const auto rows = static_cast<long long>(bags.data_rows);
+        PyObject* const given = prepared.arrays[static_cast<size_t>(indices)].get();
+        if (call.embedding_rules)
+            raise_fault("range_fault", Py_BuildValue("(OsOLss)", call.op, "indices", given, rows, "table_rows",
+                                                     name(call.rule.negative)));
+        else
+            raise_fault("index_fault",
+                        Py_BuildValue("((Osiiss)(L)O)", call.op, name(Kernel::gather), 0, 0,
+                                      name_of(call.rule.mode, false), name(call.rule.negative), rows, given));
         return Outcome::failed;
     }
     if (fault == BagFault::too_large && prepared.arrays[static_cast<size_t>(data)]) return raise_memory(prepared);
@@ -379,9 +385,11 @@ Outcome describe_call(const BagCall& call, PyObject*& result) {
 
 // find_bags(op, members, has_indices, offsets, segment_ids, indptr, num_segments, embedding_rules)
 PyObject* find_bags_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
-    if (n != 8 || !PyTuple_Check(arguments[1]) || PyTuple_GET_SIZE(arguments[1]) > max_rank ||
+    const int negative = n == 9 ? find_name(arguments[8], negative_names) : -1;
+    if (negative < 0 || !PyTuple_Check(arguments[1]) || PyTuple_GET_SIZE(arguments[1]) > max_rank ||
         !PyBool_Check(arguments[2]) || !PyBool_Check(arguments[7]))
-        return refuse("find_bags() takes the shape of the members, two bools, and the inputs that define the bags");
+        return refuse(
+            "find_bags() takes the shape of the members, two bools, the inputs that define the bags, and a rule");
     Shape members;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments[1]); ++i) {
         members.push(PyLong_AsLongLong(PyTuple_GET_ITEM(arguments[1], i)));
@@ -391,6 +399,7 @@ PyObject* find_bags_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     call.op = arguments[0];
     call.reduction = Reduction::add;
     call.embedding_rules = arguments[7] == Py_True;
+    call.rule.negative = static_cast<Negative>(negative);
     if (!read_num_segments(call.op, arguments[6], call.num_segments)) return nullptr;
     PreparedBags prepared(call);
     constexpr BagInput bag_inputs[] = {offsets, segment_ids, indptr};
@@ -430,7 +439,7 @@ PyObject* find_bags_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
             return made;
         };
         Ref starts = copy(found.starts, bags.bags + 1);
-        Ref order = found.is_sorted ? borrow(Py_None) : copy(found.rows, bags.members);
+        Ref order = found.is_sorted ? borrow(Py_None) : copy(found.rows, found.starts[bags.bags]);
         if (bags.form == BagForm::segment_ids) plan.output.dim[0] = bags.bags;
         Ref shape = tuple_of(Shape(plan.output.dim, bags.form == BagForm::last_dimension ? members.rank - 1 : 1));
         if (!starts || !order || !shape) return nullptr;

@@ -14,6 +14,7 @@ enum Parameter {
     axis,
     batch_dims,
     mode,
+    negative,
     out,
     num_threads,
     updates,
@@ -32,11 +33,10 @@ enum Parameter {
     bits,
     default_value,
     init,
-    negative,
     embedding_rules,
     count
 };
-inline constexpr const char* const names[] = {"data", "indices", "axis", "batch_dims", "mode", "out", "num_threads", "updates", "reduction", "include_self", "accumulate", "offsets", "segment_ids", "indptr", "num_segments", "weights", "scales", "zero_points", "quantize_axis", "block_size", "bits", "default", "init", "negative", "embedding_rules"};
+inline constexpr const char* const names[] = {"data", "indices", "axis", "batch_dims", "mode", "negative", "out", "num_threads", "updates", "reduction", "include_self", "accumulate", "offsets", "segment_ids", "indptr", "num_segments", "weights", "scales", "zero_points", "quantize_axis", "block_size", "bits", "default", "init", "embedding_rules"};
 static_assert(std::size(names) == count);
 }  // namespace parameter
 
@@ -51,14 +51,14 @@ struct Signature {
 
 namespace parameter {
 inline constexpr Signature signatures[] = {
-    {"gather", 2, 3, 7, 0x7f, {data, indices, axis, batch_dims, mode, out, num_threads}},
-    {"gather_elements", 2, 3, 6, 0x77, {data, indices, axis, mode, out, num_threads}},
-    {"gather_nd", 2, 2, 6, 0x7b, {data, indices, batch_dims, mode, out, num_threads}},
-    {"scatter_update", 3, 4, 10, 0x7f7, {data, indices, updates, axis, reduction, include_self, accumulate, mode, out, num_threads}},
-    {"scatter_elements", 3, 4, 10, 0x7f7, {data, indices, updates, axis, reduction, include_self, accumulate, mode, out, num_threads}},
-    {"scatter_nd", 3, 3, 9, 0x7f3, {data, indices, updates, reduction, include_self, accumulate, mode, out, num_threads}},
-    {"gather_reduce", 1, 2, 18, 0x3ffd73, {data, indices, offsets, segment_ids, indptr, num_segments, weights, scales, zero_points, quantize_axis, block_size, bits, reduction, default_value, accumulate, mode, out, num_threads}},
-    {"gather_quantized", 3, 4, 11, 0x1f0077, {data, indices, scales, zero_points, axis, quantize_axis, block_size, bits, mode, out, num_threads}},
+    {"gather", 2, 3, 8, 0xff, {data, indices, axis, batch_dims, mode, negative, out, num_threads}},
+    {"gather_elements", 2, 3, 7, 0xf7, {data, indices, axis, mode, negative, out, num_threads}},
+    {"gather_nd", 2, 2, 7, 0xfb, {data, indices, batch_dims, mode, negative, out, num_threads}},
+    {"scatter_update", 3, 4, 11, 0xff7, {data, indices, updates, axis, reduction, include_self, accumulate, mode, negative, out, num_threads}},
+    {"scatter_elements", 3, 4, 11, 0xff7, {data, indices, updates, axis, reduction, include_self, accumulate, mode, negative, out, num_threads}},
+    {"scatter_nd", 3, 3, 10, 0xff3, {data, indices, updates, reduction, include_self, accumulate, mode, negative, out, num_threads}},
+    {"gather_reduce", 1, 2, 19, 0x7ffaf3, {data, indices, offsets, segment_ids, indptr, num_segments, weights, scales, zero_points, quantize_axis, block_size, bits, reduction, default_value, accumulate, mode, negative, out, num_threads}},
+    {"gather_quantized", 3, 4, 12, 0x3e00f7, {data, indices, scales, zero_points, axis, quantize_axis, block_size, bits, mode, negative, out, num_threads}},
 };
 
 // The parameters in the fields of the records of gatherscatter.operation.

@@ -15,6 +15,7 @@ def gather(
     *,
     batch_dims: int = 0,
     mode: str = "raise",
+    negative: str = "end",
     out: np.ndarray | None = None,
     num_threads: int | None = None,
 ) -> np.ndarray:
@@ -35,6 +36,9 @@ def gather(
         How to treat an index outside [-size, size-1], where size is that of the axis. 'raise': raise an error. 'fill':
         return zeros for it. 'wrap': take every index modulo the size. 'clip': move every index to the nearest of
         0..size-1. Negative indices count from the end, except with 'clip', which moves them to 0.
+    negative : {'end', 'error', 'skip'}
+        How to treat a negative index. 'end': it counts from the end, as ``mode`` describes. 'error': raise an error.
+        'skip': it names nothing, so the result is zeros there. ``mode`` then only treats indices that are too large.
     out : array, optional
         The array to write the result to, of exactly its shape and type. It does not change if the call raises an error.
     num_threads : int >= 1, optional
@@ -75,6 +79,7 @@ def gather_elements(
     axis: int = 0,
     *,
     mode: str = "raise",
+    negative: str = "end",
     out: np.ndarray | None = None,
     num_threads: int | None = None,
 ) -> np.ndarray:
@@ -88,7 +93,7 @@ def gather_elements(
     indices : array of rank r, any integer type
         It may have any length along the axis. Along the other axes, it must not be longer than ``data``.
     axis : int in [-r, r-1]
-    mode, out, num_threads : see `gather`
+    mode, negative, out, num_threads : see `gather`
 
     Returns
     -------
@@ -112,6 +117,7 @@ def gather_nd(
     *,
     batch_dims: int = 0,
     mode: str = "raise",
+    negative: str = "end",
     out: np.ndarray | None = None,
     num_threads: int | None = None,
 ) -> np.ndarray:
@@ -128,7 +134,7 @@ def gather_nd(
     batch_dims : int in [0, min(r, indices.ndim) - 1]
         The number of leading dims that ``data`` and ``indices`` share: entry i of ``indices`` reads only from
         ``data[i]``.
-    mode, out, num_threads : see `gather`
+    mode, negative, out, num_threads : see `gather`
 
     Returns
     -------
@@ -160,6 +166,7 @@ def scatter_update(
     include_self: bool = True,
     accumulate: str = "step",
     mode: str = "raise",
+    negative: str = "end",
     out: np.ndarray | None = None,
     num_threads: int | None = None,
 ) -> np.ndarray:
@@ -192,6 +199,8 @@ def scatter_update(
         modulo 2^N.
     mode : {'raise', 'wrap', 'clip', 'drop'}
         How to treat an index that is out of range: as in `gather`, or 'drop' to skip its update.
+    negative : {'end', 'error', 'skip'}
+        How to treat a negative index: as in `gather`. 'skip' skips its update.
     out : array, optional
         The array to write the result to, of the shape and type of ``data``. It does not change if the call raises an
         error. ``out=data`` updates ``data`` in place. If ``data`` is small compared with the indices, the result is
@@ -230,6 +239,7 @@ def scatter_elements(
     include_self: bool = True,
     accumulate: str = "step",
     mode: str = "raise",
+    negative: str = "end",
     out: np.ndarray | None = None,
     num_threads: int | None = None,
 ) -> np.ndarray:
@@ -245,7 +255,7 @@ def scatter_elements(
         It may have any length along the axis. Along the other axes, it must not be longer than ``data``.
     updates : array with the shape of ``indices``
     axis : int in [-r, r-1]
-    reduction, include_self, accumulate, mode, out, num_threads : see `scatter_update`
+    reduction, include_self, accumulate, mode, negative, out, num_threads : see `scatter_update`
 
     Returns
     -------
@@ -272,6 +282,7 @@ def scatter_nd(
     include_self: bool = True,
     accumulate: str = "step",
     mode: str = "raise",
+    negative: str = "end",
     out: np.ndarray | None = None,
     num_threads: int | None = None,
 ) -> np.ndarray:
@@ -286,7 +297,7 @@ def scatter_nd(
     data : array of rank r >= 1, any element type; it does not change, except with ``out=data``
     indices : array of rank >= 1, any integer type, shape (..., k) with k <= r
     updates : array, shape exactly ``indices.shape[:-1] + data.shape[k:]``
-    reduction, include_self, accumulate, mode, out, num_threads : see `scatter_update`
+    reduction, include_self, accumulate, mode, negative, out, num_threads : see `scatter_update`
 
     Returns
     -------
@@ -321,6 +332,7 @@ def gather_reduce(
     default: ArrayLike = 0,
     accumulate: str = "step",
     mode: str = "raise",
+    negative: str = "end",
     out: np.ndarray | None = None,
     num_threads: int | None = None,
 ) -> np.ndarray:
@@ -359,6 +371,9 @@ def gather_reduce(
         How floats are added up, as in `scatter_update`.
     mode : {'raise', 'wrap', 'clip', 'fill'}
         How to treat an index that is out of range, as in `gather`. With 'fill', its row is zeros.
+    negative : {'end', 'error', 'skip'}
+        How to treat a negative index: as in `gather`. With 'skip', a negative index or segment id is no member of a
+        bag. Otherwise, a negative segment id is an error.
     out : array, optional
         The array to write the result to. The result is computed in a separate array first, so ``out`` does not change
         if the call raises an error.
@@ -412,6 +427,7 @@ def gather_quantized(
     block_size: int = 128,
     bits: int = 4,
     mode: str = "raise",
+    negative: str = "end",
     out: np.ndarray | None = None,
     num_threads: int | None = None,
 ) -> np.ndarray:
@@ -450,6 +466,7 @@ def gather_quantized(
     num_threads : int >= 1, optional
         The largest number of threads for this call; the default is `gatherscatter.num_threads()`. The result does not
         depend on it.
+    negative : see `None`
 
     Returns ------- array of the type of ``scales``, shape ``table[:axis] + indices.shape + table[axis+1:]``, where
     table is the shape of the table in numbers
@@ -648,10 +665,11 @@ def find_bags(
     indptr: np.ndarray | None,
     num_segments: int | None,
     embedding_rules: bool,
+    negative: str,
     /,
 ) -> tuple[tuple[int, ...], np.ndarray, np.ndarray | None]:
     """The shape of the bags, the start of each bag and the end of the last, and the members in the order of their
-    bags, or None if they are in that order.
+    bags, or None if they are in that order. If ``negative`` is 'skip', members with a negative segment id are skipped.
     """
 
 def sum_matches(

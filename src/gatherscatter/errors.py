@@ -18,7 +18,7 @@ import numpy as np
 
 from gatherscatter import _core
 from gatherscatter.messages import hints
-from gatherscatter.messages.choices import ACCUMULATE, BAG_REDUCTIONS, MODES, REDUCTIONS, WITHOUT_ACCUMULATE
+from gatherscatter.messages.choices import ACCUMULATE, BAG_REDUCTIONS, MODES, NEGATIVE, REDUCTIONS, WITHOUT_ACCUMULATE
 from gatherscatter.messages.sentences import format_sentence, read_sentences
 from gatherscatter.messages.suggestions import suggest_choice, suggest_instead, suggest_other_choice, suggest_parameter
 from gatherscatter.operation import Form, Kernel, Operation
@@ -124,9 +124,9 @@ def make_error(name: str, op: str, **values: object) -> OpError:
 
 
 def choice_fault(op: str, parameter: str, value: object, scatter: bool) -> NoReturn:
-    """Raise the error about a ``mode``, ``reduction`` or ``accumulate`` that does not exist."""
+    """Raise the error about a word that an option does not have."""
     reductions = REDUCTIONS if scatter else BAG_REDUCTIONS
-    choices = {"mode": MODES[bool(scatter)], "reduction": reductions, "accumulate": ACCUMULATE}
+    choices = {"mode": MODES[bool(scatter)], "negative": NEGATIVE, "reduction": reductions, "accumulate": ACCUMULATE}
     wanted = choices.pop(parameter)
     if op.startswith("at."):  # the method is the reduction
         raise make_choice_error(op, parameter, value, wanted)
@@ -585,13 +585,6 @@ def _find_swapped(
         if -size <= other.min() and other.max() < size and (other == np.trunc(other)).all():
             return format_sentence("hints", "swapped_inputs", other=name)
     return ""
-
-
-def row_fault(op: str, size: int, indices: np.ndarray, mode: str, negative: str) -> NoReturn:
-    """Raise the error about indices of rows of gather_reduce that are out of range."""
-    if (mode, negative) == ("raise", "error"):
-        range_fault(op, "indices", indices, size, "table_rows", negative)
-    index_fault(Operation(op, Kernel.GATHER, mode=mode, negative=negative), (size,), indices)
 
 
 def reword(error: OpError, op: str, names: Mapping[str, str]) -> OpError:

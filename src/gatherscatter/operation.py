@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from enum import Enum, StrEnum
 from typing import Any, NamedTuple
 
-from gatherscatter.messages.choices import ACCUMULATE, BAG_REDUCTIONS, MODES, REDUCTIONS
+from gatherscatter.messages.choices import ACCUMULATE, BAG_REDUCTIONS, MODES, NEGATIVE, REDUCTIONS
 
 
 class Form(Enum):
@@ -204,13 +204,15 @@ _AXIS, _BATCH_DIMS = FunctionParameter("axis", "int", 0), FunctionParameter("bat
 _ACCUMULATE = FunctionParameter("accumulate", "str", "step", ACCUMULATE)
 _GATHER_MODE = FunctionParameter("mode", "str", "raise", MODES[False])
 _SCATTER_MODE = FunctionParameter("mode", "str", "raise", MODES[True])
+_NEGATIVE = FunctionParameter("negative", "str", "end", NEGATIVE)
 _COMMON = (FunctionParameter("out", "out", None), FunctionParameter("num_threads", "int", None))
-_OF_GATHERS = (_GATHER_MODE, *_COMMON)
+_OF_GATHERS = (_GATHER_MODE, _NEGATIVE, *_COMMON)
 _OF_SCATTERS = (
     FunctionParameter("reduction", "str", "none", REDUCTIONS),
     FunctionParameter("include_self", "bool", True),
     _ACCUMULATE,
     _SCATTER_MODE,
+    _NEGATIVE,
     *_COMMON,
 )
 _OF_BAGS = (

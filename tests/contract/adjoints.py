@@ -74,10 +74,16 @@ def _list_terms(call: Call) -> dict[tuple[int, ...], list[tuple[Element, ...]]]:
             slot: [(("data", element),)] for slot, element in _name_elements(call, call.inputs["data"].shape).items()
         }
     members, shape = call.inputs["indices"], call.inputs["data"].shape
-    gather = Call("gather", {"indices": members.reshape(-1)}, {"mode": call.options.get("mode", "raise")})
+    gather = Call(
+        "gather",
+        {"indices": members.reshape(-1)},
+        {name: call.options[name] for name in ("mode", "negative") if name in call.options},
+    )
     sources = _name_elements(gather, shape)
     for member, *column in np.ndindex((members.size, *shape[1:])):
         weight = ("weights", tuple(int(n) for n in np.unravel_index(member, members.shape)))
+        if call.options.get("negative") == "skip" and int(members.reshape(-1)[member]) < 0:
+            continue
         source = sources.get((member, *column))
         factors: list[Element] = (
             [] if source is None else [("data", source), *([weight] if "weights" in call.inputs else [])]
@@ -90,7 +96,8 @@ def _list_terms(call: Call) -> dict[tuple[int, ...], list[tuple[Element, ...]]]:
 def _find_bag(call: Call, member: int) -> list[tuple[int, ...]]:
     inputs = call.inputs
     if "segment_ids" in inputs:
-        return [(int(inputs["segment_ids"][member]),)]
+        bag = int(inputs["segment_ids"][member])
+        return [(bag,)] if bag >= 0 else []
     if "offsets" in inputs or "indptr" in inputs:
         starts = inputs["offsets"] if "offsets" in inputs else inputs["indptr"][:-1]
         return [(sum(int(start) <= member for start in starts) - 1,)]
@@ -101,7 +108,9 @@ def _name_elements(call: Call, shape: tuple[int, ...]) -> dict[tuple[int, ...], 
     """Return the element of data that each slot of the indices names. The oracle gathers the numbers of elements."""
     kernel = Kernel(call.function)
     gather = kernel.counterpart if kernel.is_scatter else kernel
-    options = {name: value for name, value in call.options.items() if name in ("axis", "batch_dims", "mode")}
+    options = {
+        name: value for name, value in call.options.items() if name in ("axis", "batch_dims", "mode", "negative")
+    }
     options["mode"] = options.get("mode", "raise").replace("drop", "fill")
     numbers = np.arange(1, math.prod(shape) + 1).reshape(shape)
     found: Any = expect_call(Call(str(gather), {"data": numbers, "indices": call.inputs["indices"]}, options))

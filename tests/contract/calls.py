@@ -88,7 +88,8 @@ class Source:
         kind = np.dtype(oracle.INTEGERS[self.turn % len(oracle.INTEGERS)] if self.case.scale == 1 else np.int64)
         size = size or self.size
         most = 2 * size + 1 if self.options.get("mode", "raise") != "raise" else size
-        return self.rng.integers(-most if kind.kind == "i" else 0, most, shape).astype(kind)
+        least = 0 if kind.kind == "u" or self.options.get("negative") == "error" else -most
+        return self.rng.integers(least, most, shape).astype(kind)
 
     def make(self, inputs: dict[str, Any], **options: Any) -> Call:
         return Call(self.case.function, inputs, options | self.options)
@@ -145,7 +146,8 @@ def _gather_reduce(s: Source) -> Call:
         2: {"indptr": [0, 3 * few, 3 * few, 9 * many]},
     }.get(form, {})
     if form == 3:
-        bags, options = {"segment_ids": [3, 0, 3, 1, 0, 5, 3, 3, 1] * many}, options | {"num_segments": 7}
+        none = -1 if s.options.get("negative") == "skip" and members.dtype.kind == "i" else 3
+        bags, options = {"segment_ids": [3, 0, none, 1, 0, 5, 3, 3, 1] * many}, options | {"num_segments": 7}
     if (s.turn // 4) % 2:
         inputs["weights"] = s.values(*members.shape, element=s.case.element.rpartition(" ")[2])
     if s.turn % 5 == 4:

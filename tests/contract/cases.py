@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gatherscatter import oracle
+from gatherscatter.messages.choices import NEGATIVE
 from gatherscatter.operation import FUNCTIONS
 from gatherscatter_conformance import random_calls
 from tests.contract.adapter import Adapter
@@ -24,6 +25,7 @@ def list_value_cases(adapter: Adapter, function: str, elements: tuple[str, ...])
             if function in FUNCTIONS:
                 modes = choices(function, "mode")
                 options["mode"] = modes[(n + 2 * m) % len(modes) if len(ways) > 1 else (n + m) % len(modes)]
+                options["negative"] = NEGATIVE[(n + m) % len(NEGATIVE)]
             warns = options.get("reductions") == "mean"  # of infinite complex numbers: see test_values.py
             width, turn = WIDTHS[(n + m) % len(WIDTHS)], 7 * n + 5 * m
             case = Case(function, element, width, turn, tuple(options.items()))

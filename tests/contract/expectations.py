@@ -36,7 +36,7 @@ def _expect_kernel(call: Call) -> Any:
 
 
 def _expect_bags(call: Call) -> Any:
-    options = {"reduction": "add", "mode": "raise"} | call.options | call.inputs
+    options = {"reduction": "add", "mode": "raise", "negative": "end"} | call.options | call.inputs
     if "scales" in options:  # all numbers of the table first
         names = ("data", "scales", "zero_points", "axis", "quantize_axis", "block_size", "bits")
         table = {
@@ -55,8 +55,9 @@ def _expect_bags(call: Call) -> Any:
 
 
 def _expect_quantized(call: Call) -> Any:
-    given = {"zero_points": None, "axis": 0, "quantize_axis": -1, "mode": "raise"} | call.inputs | call.options
-    return oracle.gather_quantized(rule=oracle.IndexRule(given.pop("mode")), **given)
+    given = {"zero_points": None, "axis": 0, "quantize_axis": -1} | call.inputs | call.options
+    rule = oracle.IndexRule(given.pop("mode", "raise"), given.pop("negative", "end"))
+    return oracle.gather_quantized(rule=rule, **given)
 
 
 def _expect_cache(call: Call) -> Any:

@@ -27,6 +27,7 @@ class Dask(Adapter):
         **dict.fromkeys(("gather_quantized", *TABLES), "quantized tables are not lazy"),
         **dict.fromkeys((f"func={nan}arg{way}" for nan in ("", "nan") for way in ("min", "max")), "not lazy"),
         "object.mode=fill": "the value of an empty element is not known before",
+        "object.negative=skip": "the value of an empty element is not known before",
         "<U9.reduction=add": "the width of text is not known before",
         "S9.reduction=add": "the width of text is not known before",
         "prepare": "prepared indices are in memory",

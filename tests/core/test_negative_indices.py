@@ -13,43 +13,14 @@ from hypothesis import strategies as st
 
 import gatherscatter as gs
 from gatherscatter import oracle
-from gatherscatter.arrays import convert
-from gatherscatter.errors import OpIndexError, check_effects
-from gatherscatter.functions import gather_reduce
-from gatherscatter.operation import GATHERS, SCATTERS, Form, Kernel, Operation, make_operation
-from gatherscatter_conformance import random_calls
-from gatherscatter_conformance.random_source import HypothesisChoices
+from gatherscatter.errors import OpIndexError
+from gatherscatter.operation import GATHERS, SCATTERS, Form, Kernel, Operation
 from tests.support.judge import check_error, outcome
 
-BAG_INPUTS = ("offsets", "segment_ids", "indptr", "weights")
 
-
-def run(kernel: str, *inputs: Any, negative: str, **options: Any) -> np.ndarray:
-    """Run a call with a rule for negative indices."""
-    operation = make_operation(kernel, options)._replace(negative=negative)
-    check_effects(kernel, operation.reduction, operation.include_self, operation.accumulate)
-    if kernel != Kernel.GATHER_REDUCE:
-        return convert.execute(operation, *inputs)
-    arrays = {"data": inputs[0], "indices": inputs[1]} | {name: options.get(name) for name in BAG_INPUTS}
-    return gather_reduce.run(operation, arrays, None, options.get("default", 0))
-
-
-@pytest.mark.parametrize("many", [False, True])
-@pytest.mark.parametrize("kernel", random_calls.ARRAY_KERNELS)
-@given(data=st.data())
-def test_kernels_follow_the_oracle(kernel: str, many: bool, data: st.DataObject) -> None:
-    c = HypothesisChoices(data.draw)
-    inputs, options = random_calls.array_call(c, kernel, random_calls.FIXED, many)
-    negative = c.pick(oracle.NEGATIVE)
-    expected = outcome(oracle.array_call, kernel, *inputs, negative=negative, **options)
-    result = outcome(run, kernel, *inputs, negative=negative, **options)
-    if isinstance(expected, Exception):
-        check_error(result, kernel, expected)
-    elif options.get("reduction") == "mean" and inputs[0].dtype.kind == "c":
-        np.testing.assert_allclose(result, expected, rtol=1e-6)  # NumPy decides how a complex number is divided
-    else:
-        assert not isinstance(result, Exception), result
-        oracle.assert_same(result, expected, inputs[0], options.get("reduction") not in ("min", "max"))
+def run(function: str, *inputs: Any, **options: Any) -> np.ndarray:
+    result: np.ndarray = getattr(gs, function)(*inputs, **options)
+    return result
 
 
 @pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])

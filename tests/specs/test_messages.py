@@ -375,7 +375,8 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (
         lambda: gs.gather_nd(F8, [[0]], 1),
         TypeError,
-        "gather_nd() takes at most 2 positional arguments (3 given); pass by name: batch_dims, mode, out, num_threads",
+        "gather_nd() takes at most 2 positional arguments (3 given); pass by name: batch_dims, mode, "
+        "negative, out, num_threads",
     ),
 ]
 

@@ -39,6 +39,7 @@ ENUMS = {
     "reduction": ("none", "add", "sub", "mul", "min", "max", "mean"),
     "accumulate": ("step", "wide", "exact"),
     "mode": ("raise", "wrap", "clip", "skip"),
+    "negative": ("error", "end", "skip"),
 }
 MODES = {"fill": "skip", "drop": "skip"}  # the names in Python
 ERRORS = {1: TypeError, 2: ValueError, 3: IndexError, 4: MemoryError}

@@ -118,7 +118,7 @@ def check_gather_reduce(call: RandomCall, num_threads: int | None) -> None:
 
 def _gather_reduce_literally(data: Any, indices: Any, *, offsets: Any = None, segment_ids: Any = None,
                              num_segments: int = 0, weights: Any = None, reduction: str, default: Any = 0,
-                             accumulate: str = "step", mode: str) -> Any:  # fmt: skip
+                             accumulate: str = "step", mode: str, negative: str) -> Any:  # fmt: skip
     """Return the oracle's form of a call: for each member its row, its bag and its weight."""
     rows = [int(index) for index in indices.reshape(-1)]
     shape = (num_segments,)
@@ -134,9 +134,8 @@ def _gather_reduce_literally(data: Any, indices: Any, *, offsets: Any = None, se
     if accumulate == "exact" and (data.dtype.kind == "c" or (reduction == "mul" and data.dtype.kind not in "biu")):
         raise TypeError(reduction)
     flat = None if weights is None else list(weights.reshape(-1))
-    made = oracle.gather_reduce(
-        data, rows, bag_of, math.prod(shape), flat, reduction, default=default, accumulate=accumulate, mode=mode
-    )
+    how = {"accumulate": accumulate, "mode": mode, "negative": negative}
+    made = oracle.gather_reduce(data, rows, bag_of, math.prod(shape), flat, reduction, default=default, **how)
     return made.reshape(shape + data.shape[1:])
 
 
@@ -173,7 +172,7 @@ def check_in_place(kernel: str, call: RandomCall, num_threads: int | None) -> No
 def check_prepared(kernel: str, call: RandomCall, num_threads: int | None) -> None:
     """Check that prepared indices give the same result."""
     (data, indices, *updates), keywords = call
-    keywords = {key: value for key, value in keywords.items() if key not in ("mode", "batch_dims")}
+    keywords = {key: value for key, value in keywords.items() if key not in ("mode", "negative", "batch_dims")}
     axis = None if Kernel(kernel).form == Form.TUPLES else keywords.pop("axis")
     expected = outcome(oracle.array_call, kernel, *call.inputs, **keywords, **({} if axis is None else {"axis": axis}))
     prepared = outcome(gs.prepare, indices, data.shape, axis=axis)

@@ -431,7 +431,7 @@ def bags_call(c: Choices, many: bool = False) -> RandomCall:
         keywords["weights"] = draw_array(c, element, indices.shape)
     if c.pick((False, True)):
         keywords["default"] = draw_array(c, element, ())
-    keywords["mode"] = c.pick(oracle.GATHER_MODES)
+    keywords |= {"mode": c.pick(oracle.GATHER_MODES), "negative": c.pick(oracle.NEGATIVE)}
     if keywords["reduction"] in oracle.SUMS and element in oracle.FLOATS:
         keywords["accumulate"] = c.pick(("step", "exact", *(["wide"] if element in oracle.HALVES else [])))
     inputs = [change_layout(array, draw_layout(c)) for array in (data, indices)]
@@ -557,6 +557,7 @@ def array_call(c: Choices, kernel: str, elements: tuple[str, ...] = EVERY_FORM, 
     inputs, keywords = kernel_call(c, Traits(kernel, element, c.pick(oracle.INTEGERS), many=many))
     scatter = kernel in ARRAY_KERNELS[3:]
     keywords["mode"] = c.pick(oracle.SCATTER_MODES if scatter else oracle.GATHER_MODES)
+    keywords["negative"] = c.pick(oracle.NEGATIVE)
     if scatter:
         keywords["reduction"] = c.pick(oracle.REDUCTIONS)
         keywords["include_self"] = c.pick((False, True))

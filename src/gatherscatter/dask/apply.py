@@ -151,17 +151,18 @@ def reduce_chunk(
     shape: tuple[int, ...],
     offsets: np.ndarray | None,
     rows: np.ndarray,
-    indices: np.ndarray | None,
     *others: Any,
 ) -> np.ndarray:
-    """Reduce a chunk of bags whose members have this ``shape``. Without indices, ``rows`` has one row per member.
+    """Reduce a chunk of bags whose members have this ``shape``.
 
-    ``others`` are the weights and the default.
+    ``others`` are: whether ``rows`` has one row for each member, the indices, the weights, and the default. Rows that
+    were gathered need indices only to skip members.
     """
-    if indices is None:
-        indices = np.arange(math.prod(shape)).reshape(shape)
-        rows = rows.reshape(indices.size, *rows.shape[len(shape) :])
-    weights, default = others
+    gathered, indices, weights, default = others
+    if gathered:
+        numbers = np.arange(math.prod(shape)).reshape(shape)
+        rows = rows.reshape(numbers.size, *rows.shape[len(shape) :])
+        indices = numbers if indices is None else np.where(indices < 0, -1, numbers)
     arrays = {"data": rows, "indices": indices, "offsets": offsets, "weights": weights}
     return gather_reduce.run(operation, arrays, default=default)
 

@@ -33,6 +33,7 @@ def gather(
     *,
     batch_dims: int = 0,
     mode: str = "raise",
+    negative: str = "end",
     out: None = None,
     num_threads: int | None = None,
     plan: str = "lazy",
@@ -71,7 +72,7 @@ def gather(
     >>> gs.gather(da.arange(12, chunks=5), [7, -1, 0]).compute()
     array([ 7, 11,  0])
     """
-    operation = Operation("gather", Kernel.GATHER, axis, batch_dims, mode, num_threads=num_threads)
+    operation = Operation("gather", Kernel.GATHER, axis, batch_dims, mode, negative, num_threads=num_threads)
     inputs = {"data": data, "indices": indices}
     return run(operation, inputs, plan, out)
 
@@ -83,6 +84,7 @@ def gather_elements(
     axis: int = 0,
     *,
     mode: str = "raise",
+    negative: str = "end",
     out: None = None,
     num_threads: int | None = None,
     plan: str = "lazy",
@@ -100,7 +102,14 @@ def gather_elements(
     array([[2, 0],
            [4, 4]])
     """
-    operation = Operation("gather_elements", Kernel.GATHER_ELEMENTS, axis, mode=mode, num_threads=num_threads)
+    operation = Operation(
+        "gather_elements",
+        Kernel.GATHER_ELEMENTS,
+        axis,
+        mode=mode,
+        negative=negative,
+        num_threads=num_threads,
+    )
     inputs = {"data": data, "indices": indices}
     return run(operation, inputs, plan, out)
 
@@ -112,6 +121,7 @@ def gather_nd(
     *,
     batch_dims: int = 0,
     mode: str = "raise",
+    negative: str = "end",
     out: None = None,
     num_threads: int | None = None,
     plan: str = "lazy",
@@ -126,7 +136,14 @@ def gather_nd(
     >>> gs.gather_nd(da.ones((4, 5), chunks=2).cumsum(axis=1), [[0, 1], [3, -1]]).compute()
     array([2., 5.])
     """
-    operation = Operation("gather_nd", Kernel.GATHER_ND, batch_dims=batch_dims, mode=mode, num_threads=num_threads)
+    operation = Operation(
+        "gather_nd",
+        Kernel.GATHER_ND,
+        batch_dims=batch_dims,
+        mode=mode,
+        negative=negative,
+        num_threads=num_threads,
+    )
     inputs = {"data": data, "indices": indices}
     return run(operation, inputs, plan, out)
 
@@ -142,6 +159,7 @@ def scatter_update(
     include_self: bool = True,
     accumulate: str = "step",
     mode: str = "raise",
+    negative: str = "end",
     out: None = None,
     num_threads: int | None = None,
     plan: str = "lazy",
@@ -163,6 +181,7 @@ def scatter_update(
         Kernel.SCATTER_UPDATE,
         axis,
         mode=mode,
+        negative=negative,
         reduction=reduction,
         include_self=include_self,
         accumulate=accumulate,
@@ -183,6 +202,7 @@ def scatter_elements(
     include_self: bool = True,
     accumulate: str = "step",
     mode: str = "raise",
+    negative: str = "end",
     out: None = None,
     num_threads: int | None = None,
     plan: str = "lazy",
@@ -204,6 +224,7 @@ def scatter_elements(
         Kernel.SCATTER_ELEMENTS,
         axis,
         mode=mode,
+        negative=negative,
         reduction=reduction,
         include_self=include_self,
         accumulate=accumulate,
@@ -223,6 +244,7 @@ def scatter_nd(
     include_self: bool = True,
     accumulate: str = "step",
     mode: str = "raise",
+    negative: str = "end",
     out: None = None,
     num_threads: int | None = None,
     plan: str = "lazy",
@@ -241,6 +263,7 @@ def scatter_nd(
         "scatter_nd",
         Kernel.SCATTER_ND,
         mode=mode,
+        negative=negative,
         reduction=reduction,
         include_self=include_self,
         accumulate=accumulate,
@@ -264,6 +287,7 @@ def gather_reduce(
     default: Any = 0,
     accumulate: str = "step",
     mode: str = "raise",
+    negative: str = "end",
     out: None = None,
     num_threads: int | None = None,
     plan: str = "lazy",
@@ -308,6 +332,7 @@ def gather_reduce(
         "gather_reduce",
         Kernel.GATHER_REDUCE,
         mode=mode,
+        negative=negative,
         reduction=reduction,
         accumulate=accumulate,
         num_threads=num_threads,

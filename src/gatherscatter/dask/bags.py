@@ -97,7 +97,9 @@ def reduce_lazily(
     rows = _find_rows(move, table, indices, chunks)
     # In the tasks, the bags are defined by offsets or by the last dim of indices.
     operation = operation._replace(bags=None, num_threads=1)
-    return _reduce(operation, rows, indices if rows is table else None, weights, default, chunks)
+    gathered = indices is None or rows is not table
+    indices = None if gathered and operation.negative != "skip" else indices
+    return _reduce(operation, rows, gathered, chunks, indices=indices, weights=weights, default=default)
 
 
 def _check_indices(move: LazyMovement, indices: MemberArray, plan: str) -> MemberArray:
@@ -226,18 +228,23 @@ def _find_rows(move: LazyMovement, data: Array, indices: MemberArray | None, chu
 def _reduce(
     operation: Operation,
     rows: Array,
+    gathered: bool,
+    chunks: _BagChunks,
+    *,
     indices: MemberArray | None,
     weights: MemberArray | None,
     default: Any,
-    chunks: _BagChunks,
 ) -> Array:
-    """Build a task for each chunk of bags and each chunk along the other axes. Without indices, rows are members."""
+    """Build a task for each chunk of bags and each chunk along the other axes.
+
+    ``gathered``: whether ``rows`` has one row for each member.
+    """
     indices, weights = (
         rechunk(array, chunks.members) if isinstance(array, Array) else array for array in (indices, weights)
     )
     lead = len(chunks.bags)
-    inner = rows.chunks[1 if indices is not None else len(chunks.members) :]
-    name = f"{operation.op}-{tokenize(operation, rows, indices, weights, chunks, default)}"
+    inner = rows.chunks[len(chunks.members) if gathered else 1 :]
+    name = f"{operation.op}-{tokenize(operation, rows, gathered, indices, weights, chunks, default)}"
     graph: dict[Any, Any] = {}
     for block in blocks_of(chunks.bags):
         shape = (*shape_of(chunks.members[:lead], block), *map(sum, chunks.members[lead:]))
@@ -246,13 +253,14 @@ def _reduce(
             None if array is None else graphs.copy_if_view(graphs.reference_block(array, chunks.members[:lead], block))
             for array in (indices, weights)
         )
-        source = (0,) if indices is not None else (*block, *(0 for _ in chunks.members[lead:]))
+        source = (*block, *(0 for _ in chunks.members[lead:])) if gathered else (0,)
         for behind in blocks_of(inner):
             key = (name, *block, *behind)
             fill = default
             if isinstance(default, Array) or np.ndim(default):
                 fill = graphs.copy_if_view(graphs.reference_block(default, inner, behind))
             taken = TaskRef((rows.name, *source, *behind))
-            graph[key] = UnfusedTask(key, apply.reduce_chunk, operation, shape, offsets, taken, index, weight, fill)
+            others = gathered, index, weight, fill
+            graph[key] = UnfusedTask(key, apply.reduce_chunk, operation, shape, offsets, taken, *others)
     sources = [array for array in (rows, indices, weights, default) if isinstance(array, Array)]
     return make_array(name, graph, (*chunks.bags, *inner), rows, sources)

@@ -48,9 +48,9 @@ def as_dask(op: str, name: str, value: Any) -> Array:
 def check_fill(operation: Operation, data: Any) -> None:
     """Refuse to fill an array of objects: the value, 0 or the empty string, depends on all elements."""
     if operation.skips and np.dtype(getattr(data, "dtype", int)).kind == "O":
-        text = (
-            f"{operation.op}: the value of 'fill' is not known before objects are computed; convert data to StringDType"
-        )
+        skipping = next(word for word in (operation.negative, operation.mode) if word in ("skip", "fill"))
+        text = f"{operation.op}: the value of {skipping!r} is not known before objects are computed"
+        text += "; convert data to StringDType"
         raise OpTypeError(text, op=operation.op, input="data")
 
 

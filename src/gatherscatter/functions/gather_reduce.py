@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -54,7 +55,7 @@ def _gather_statistic(
     rows = convert.native(convert.as_array(op, "data", data))
     if rows.ndim == 0:
         raise make_error("no_rows", op, input="data")
-    members = rows.shape[:1]
+    members, index_array = rows.shape[:1], None
     if indices is not None:
         index_array = convert.as_indices(op, "indices", indices, others={"data": rows})
         members = index_array.shape
@@ -66,8 +67,14 @@ def _gather_statistic(
     sizes = np.diff(bags.starts)
     labels = np.repeat(np.arange(count), sizes)
     if bags.order is not None:
-        ordered, labels = labels, np.empty_like(labels)
+        ordered, labels = labels, np.full(math.prod(members), -1)
         labels[bags.order] = ordered
+    kept: np.ndarray | None = None
+    if operation.negative == "skip":
+        named = labels >= 0 if index_array is None else (labels >= 0) & (index_array.reshape(-1) >= 0)
+        kept = np.flatnonzero(named)
+        rows, labels = rows[kept], labels[kept]
+        sizes = np.bincount(labels, minlength=count)
     if reduction == "count":
         made = sizes.copy()
     else:
@@ -83,6 +90,8 @@ def _gather_statistic(
             num_threads=operation.num_threads,
         )
         made = results[reduction]
+        if kept is not None and reduction.startswith("arg"):
+            made[sizes > 0] = kept[made[sizes > 0]]
     made[sizes == 0] = as_default(op, default, made)
     result = made.reshape(*bags.shape, *made.shape[1:])
     return result if out is None else convert.copy_into(op, out, result)
@@ -184,7 +193,7 @@ class FoundBags(NamedTuple):
     ----------
     shape : the shape of the bags in the result
     starts : the position where each bag begins, and the position where the last one ends
-    order : the members in the order of their bags; None if they are already in that order
+    order : the members in the order of their bags, without those that are skipped; None if all are in that order
     """
 
     shape: tuple[int, ...]
@@ -205,7 +214,7 @@ def find_bags(
     op, bags = operation.op, operation.bags or Bags()
     given = {"offsets": offsets, "segment_ids": segment_ids, "indptr": indptr}
     arrays = [None if value is None else convert.as_indices(op, name, value) for name, value in given.items()]
-    return FoundBags(*_core.find_bags(op, members, has_indices, *arrays, *bags))  # type: ignore[arg-type, call-arg]
+    return FoundBags(*_core.find_bags(op, members, has_indices, *arrays, *bags, operation.negative))  # type: ignore[arg-type, call-arg]
 
 
 def as_line(op: str, name: str, value: ArrayLike) -> np.ndarray:

@@ -32,6 +32,7 @@ def gather(
     *,
     batch_dims: int = 0,
     mode: str = "raise",
+    negative: str = "end",
     num_threads: int | None = None,
 ) -> jax.Array:
     """Take whole slices of ``data`` along ``axis``, as `gatherscatter.gather` does, with the same arguments and errors.
@@ -55,7 +56,7 @@ def gather(
            [0., 0.],
            [2., 2.]], dtype=float32)
     """
-    operation = Operation("gather", Kernel.GATHER, axis, batch_dims, mode, num_threads=num_threads)
+    operation = Operation("gather", Kernel.GATHER, axis, batch_dims, mode, negative, num_threads=num_threads)
     inputs = {"data": data, "indices": indices}
     return run(operation, inputs)
 
@@ -67,6 +68,7 @@ def gather_elements(
     axis: int = 0,
     *,
     mode: str = "raise",
+    negative: str = "end",
     num_threads: int | None = None,
 ) -> jax.Array:
     """Take single elements, as `gatherscatter.gather_elements` does, with the same arguments and errors.
@@ -78,7 +80,14 @@ def gather_elements(
     Array([[1, 1],
            [4, 3]], dtype=int32)
     """
-    operation = Operation("gather_elements", Kernel.GATHER_ELEMENTS, axis, mode=mode, num_threads=num_threads)
+    operation = Operation(
+        "gather_elements",
+        Kernel.GATHER_ELEMENTS,
+        axis,
+        mode=mode,
+        negative=negative,
+        num_threads=num_threads,
+    )
     inputs = {"data": data, "indices": indices}
     return run(operation, inputs)
 
@@ -90,6 +99,7 @@ def gather_nd(
     *,
     batch_dims: int = 0,
     mode: str = "raise",
+    negative: str = "end",
     num_threads: int | None = None,
 ) -> jax.Array:
     """Take elements or slices named by index tuples.
@@ -102,7 +112,14 @@ def gather_nd(
     >>> gsj.gather_nd(jnp.array([[1, 2], [3, 4]]), jnp.array([[0, 0], [1, 0]]))
     Array([1, 3], dtype=int32)
     """
-    operation = Operation("gather_nd", Kernel.GATHER_ND, batch_dims=batch_dims, mode=mode, num_threads=num_threads)
+    operation = Operation(
+        "gather_nd",
+        Kernel.GATHER_ND,
+        batch_dims=batch_dims,
+        mode=mode,
+        negative=negative,
+        num_threads=num_threads,
+    )
     inputs = {"data": data, "indices": indices}
     return run(operation, inputs)
 
@@ -118,6 +135,7 @@ def scatter_update(
     include_self: bool = True,
     accumulate: str = "step",
     mode: str = "raise",
+    negative: str = "end",
     num_threads: int | None = None,
 ) -> jax.Array:
     """Write whole slices along ``axis``, as `gatherscatter.scatter_update` does, with the same arguments and errors.
@@ -139,6 +157,7 @@ def scatter_update(
         Kernel.SCATTER_UPDATE,
         axis,
         mode=mode,
+        negative=negative,
         reduction=reduction,
         include_self=include_self,
         accumulate=accumulate,
@@ -159,6 +178,7 @@ def scatter_elements(
     include_self: bool = True,
     accumulate: str = "step",
     mode: str = "raise",
+    negative: str = "end",
     num_threads: int | None = None,
 ) -> jax.Array:
     """Write single elements, as `gatherscatter.scatter_elements` does, with the same arguments and errors.
@@ -175,6 +195,7 @@ def scatter_elements(
         Kernel.SCATTER_ELEMENTS,
         axis,
         mode=mode,
+        negative=negative,
         reduction=reduction,
         include_self=include_self,
         accumulate=accumulate,
@@ -194,6 +215,7 @@ def scatter_nd(
     include_self: bool = True,
     accumulate: str = "step",
     mode: str = "raise",
+    negative: str = "end",
     num_threads: int | None = None,
 ) -> jax.Array:
     """Write elements or slices named by index tuples.
@@ -210,6 +232,7 @@ def scatter_nd(
         "scatter_nd",
         Kernel.SCATTER_ND,
         mode=mode,
+        negative=negative,
         reduction=reduction,
         include_self=include_self,
         accumulate=accumulate,
@@ -233,6 +256,7 @@ def gather_reduce(
     default: Any = 0,
     accumulate: str = "step",
     mode: str = "raise",
+    negative: str = "end",
     num_threads: int | None = None,
 ) -> jax.Array:
     """Gather rows of ``data`` and reduce the rows of each bag to one row.
@@ -268,6 +292,7 @@ def gather_reduce(
         "gather_reduce",
         Kernel.GATHER_REDUCE,
         mode=mode,
+        negative=negative,
         reduction=reduction,
         accumulate=accumulate,
         num_threads=num_threads,

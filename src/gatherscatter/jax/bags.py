@@ -87,10 +87,11 @@ class MemberNumbering:
 
     members: int
     num_segments: int | None
+    negative: str = "end"
 
     def on_numpy(self, **bags: Any) -> np.ndarray:
         ones = np.ones(self.members, np.int64)
-        reduction = reduce_members(bags=Bags(self.num_segments))
+        reduction = reduce_members(bags=Bags(self.num_segments), negative=self.negative)
         counts = reduction.on_numpy(data=ones, **bags)  # checks the bags
         if "segment_ids" in bags:
             return np.asarray(bags["segment_ids"])

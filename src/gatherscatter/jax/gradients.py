@@ -218,11 +218,14 @@ def _reduce_backward(call: BagReduction, saved: Any, cotangent: Any) -> tuple[di
     arrays, result = saved
     data, weights = arrays["data"], arrays.get("weights")
     members = _Members(call, arrays)
-    of_bags = cotangent.reshape(members.bags, *data.shape[1:])
+    of_bags = members.number_bags(cotangent, data.shape[1:])
     if call.operation.reduction in ("add", "mean"):
         of_data, of_weights = _add_members(members, of_bags, data, weights)
     elif result is not None and weights is None:
-        of_data, of_weights = _share_among_ties(members, of_bags, data, result.reshape(of_bags.shape)), None
+        of_data, of_weights = (
+            _share_among_ties(members, of_bags, data, members.number_bags(result, data.shape[1:])),
+            None,
+        )
     else:
         _, pull = jax.vjp(partial(_reduce_in_two_steps, members, arrays.get("default", 0)), data, weights)
         of_data, of_weights = pull(of_bags)
@@ -282,7 +285,10 @@ dot_rows.defvjp(_dot_rows_forward, _dot_rows_backward)
 
 
 class _Members:
-    """The members of bags: the row of data that each takes, and the bag that it belongs to."""
+    """The members of bags: the row of data that each takes, and the bag that it belongs to.
+
+    Members that are skipped belong to one more bag.
+    """
 
     def __init__(self, call: BagReduction, arrays: dict[str, Any]) -> None:
         self.call = call.operation
@@ -291,25 +297,38 @@ class _Members:
         self.indices = arrays["indices"] if "indices" in arrays else jnp.arange(self.rows)
         given = {name: array for name, array in arrays.items() if name in ("offsets", "segment_ids", "indptr")}
         if given:
-            self.bag_of = bags.run(MemberNumbering(self.indices.shape[0], call.num_segments), given)
+            numbering = MemberNumbering(self.indices.shape[0], call.num_segments, self.call.negative)
+            self.bag_of = bags.run(numbering, given)
         else:
             numbers = jnp.arange(self.bags).reshape(*self.indices.shape[:-1], 1)
             self.bag_of = jnp.broadcast_to(numbers, self.indices.shape)
+        self.skips = self.call.negative == "skip"
+        if self.skips:
+            self.skipped = (self.indices < 0) | (self.bag_of < 0)
+            least = np.uint32 if self.bag_of.dtype.kind == "u" else np.int32
+            own = self.bag_of.astype(jnp.promote_types(self.bag_of.dtype, least))
+            self.bag_of = jnp.where(self.skipped, self.bags, own)
+            self.bags += 1
+
+    def number_bags(self, values: Any, row: tuple[int, ...]) -> Any:
+        """Return the rows of the bags, one after the other. That of members that are skipped is zeros."""
+        rows = values.reshape(self.bags - self.skips, *row)
+        return jnp.concatenate([rows, jnp.zeros((1, *row), rows.dtype)]) if self.skips else rows
 
     def take_rows(self, data: Any) -> Any:
-        return self._take(data, self.indices, self.call.mode)
+        return self._take(data, self.indices, self.call.mode, self.call.negative)
 
     def take_bags(self, values: Any) -> Any:
-        return self._take(values, self.bag_of, "raise")
+        return self._take(values, self.bag_of, "raise", "end")
 
-    def _take(self, values: Any, indices: Any, mode: str) -> Any:
-        call = Operation(bags.OP, Kernel.GATHER, mode=mode, num_threads=self.call.num_threads)
+    def _take(self, values: Any, indices: Any, mode: str, negative: str) -> Any:
+        call = Operation(bags.OP, Kernel.GATHER, mode=mode, negative=negative, num_threads=self.call.num_threads)
         return gather(call, values.shape, values, indices)
 
     def scatter_to(self, start: Any, updates: Any, reduction: str) -> Any:
         """Reduce updates, one for each member, to bags. Bags without members keep the value of ``start``."""
-        call = self.call._replace(kernel=Kernel.SCATTER_UPDATE, mode="raise", include_self=False, bags=None)
-        call = call._replace(reduction=reduction)
+        call = self.call._replace(kernel=Kernel.SCATTER_UPDATE, mode="raise", negative="end", bags=None)
+        call = call._replace(reduction=reduction, include_self=False)
         return scatter(call, start, self.bag_of, updates)
 
     def count(self) -> Any:
@@ -317,12 +336,13 @@ class _Members:
 
     @property
     def none(self) -> int:
-        """The number of rows in front of data: with mode "fill" one, for members whose index is out of range."""
-        return int(self.call.mode == "fill")
+        """The number of rows in front of data: one, if members can be skipped or their index can be out of range."""
+        return int(self.call.mode == "fill" or self.skips)
 
     def number_rows(self) -> tuple[Any, Any]:
         """Return the row and the bag of each member."""
         rows = self.take_rows(jnp.arange(self.none, self.rows + self.none))
+        rows = jnp.where(self.skipped, 0, rows) if self.skips else rows
         return rows.reshape(-1), self.bag_of.reshape(-1)
 
     def with_none(self, data: Any) -> Any:

@@ -11,7 +11,7 @@ from gatherscatter.oracle.element_types import Coordinates, zero_of
 
 
 class IndexRule(NamedTuple):
-    """The rule for index values: 2.12."""
+    """The rule for index values of a call: docs/specification.md, 2.1."""
 
     mode: str
     negative: str = "end"

@@ -33,6 +33,7 @@ def gather(
     *,
     batch_dims: int = 0,
     mode: str = "raise",
+    negative: str = "end",
     out: Tensor | None = None,
     num_threads: int | None = None,
 ) -> Tensor:
@@ -49,7 +50,7 @@ def gather(
     tensor([[1., 1.],
             [2., 2.]])
     """
-    operation = Operation("gather", Kernel.GATHER, axis, batch_dims, mode, num_threads=num_threads)
+    operation = Operation("gather", Kernel.GATHER, axis, batch_dims, mode, negative, num_threads=num_threads)
     inputs = {"data": data, "indices": indices}
     return run(operation, inputs, out)
 
@@ -61,6 +62,7 @@ def gather_elements(
     axis: int = 0,
     *,
     mode: str = "raise",
+    negative: str = "end",
     out: Tensor | None = None,
     num_threads: int | None = None,
 ) -> Tensor:
@@ -73,7 +75,14 @@ def gather_elements(
     tensor([[2.],
             [3.]])
     """
-    operation = Operation("gather_elements", Kernel.GATHER_ELEMENTS, axis, mode=mode, num_threads=num_threads)
+    operation = Operation(
+        "gather_elements",
+        Kernel.GATHER_ELEMENTS,
+        axis,
+        mode=mode,
+        negative=negative,
+        num_threads=num_threads,
+    )
     inputs = {"data": data, "indices": indices}
     return run(operation, inputs, out)
 
@@ -85,6 +94,7 @@ def gather_nd(
     *,
     batch_dims: int = 0,
     mode: str = "raise",
+    negative: str = "end",
     out: Tensor | None = None,
     num_threads: int | None = None,
 ) -> Tensor:
@@ -98,7 +108,14 @@ def gather_nd(
     >>> gst.gather_nd(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), [[0, 1], [1, -1]])
     tensor([2., 4.])
     """
-    operation = Operation("gather_nd", Kernel.GATHER_ND, batch_dims=batch_dims, mode=mode, num_threads=num_threads)
+    operation = Operation(
+        "gather_nd",
+        Kernel.GATHER_ND,
+        batch_dims=batch_dims,
+        mode=mode,
+        negative=negative,
+        num_threads=num_threads,
+    )
     inputs = {"data": data, "indices": indices}
     return run(operation, inputs, out)
 
@@ -114,6 +131,7 @@ def scatter_update(
     include_self: bool = True,
     accumulate: str = "step",
     mode: str = "raise",
+    negative: str = "end",
     out: Tensor | None = None,
     num_threads: int | None = None,
 ) -> Tensor:
@@ -139,6 +157,7 @@ def scatter_update(
         Kernel.SCATTER_UPDATE,
         axis,
         mode=mode,
+        negative=negative,
         reduction=reduction,
         include_self=include_self,
         accumulate=accumulate,
@@ -159,6 +178,7 @@ def scatter_elements(
     include_self: bool = True,
     accumulate: str = "step",
     mode: str = "raise",
+    negative: str = "end",
     out: Tensor | None = None,
     num_threads: int | None = None,
 ) -> Tensor:
@@ -178,6 +198,7 @@ def scatter_elements(
         Kernel.SCATTER_ELEMENTS,
         axis,
         mode=mode,
+        negative=negative,
         reduction=reduction,
         include_self=include_self,
         accumulate=accumulate,
@@ -197,6 +218,7 @@ def scatter_nd(
     include_self: bool = True,
     accumulate: str = "step",
     mode: str = "raise",
+    negative: str = "end",
     out: Tensor | None = None,
     num_threads: int | None = None,
 ) -> Tensor:
@@ -216,6 +238,7 @@ def scatter_nd(
         "scatter_nd",
         Kernel.SCATTER_ND,
         mode=mode,
+        negative=negative,
         reduction=reduction,
         include_self=include_self,
         accumulate=accumulate,
@@ -239,6 +262,7 @@ def gather_reduce(
     default: complex = 0,
     accumulate: str = "step",
     mode: str = "raise",
+    negative: str = "end",
     num_threads: int | None = None,
 ) -> Tensor:
     """Gather rows of ``data`` and reduce the rows of each bag to one row.
@@ -267,6 +291,7 @@ def gather_reduce(
         "gather_reduce",
         Kernel.GATHER_REDUCE,
         mode=mode,
+        negative=negative,
         reduction=reduction,
         accumulate=accumulate,
         num_threads=num_threads,

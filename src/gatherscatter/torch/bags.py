@@ -175,7 +175,8 @@ class _GatherReduce(Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
         indices, offsets, segment_ids, weights, indptr, data, out = ctx.saved_tensors
-        reduction, mode = ctx.operation.reduction, ctx.operation.mode
+        reduction, mode, negative = ctx.operation.reduction, ctx.operation.mode, ctx.operation.negative
+        skipped = kernels.find_skipped_members(ctx.operation, indices, segment_ids)
         threads = {"num_threads": ctx.operation.num_threads}
         count = ctx.shape[0] if indices is None else indices.numel()
         bags = find_member_bags(indices, offsets, segment_ids, indptr, count)
@@ -184,13 +185,19 @@ class _GatherReduce(Function):
         grad = grad.flatten(0, ctx.bag_rank - 1)
         if out is not None:
             out = out.flatten(0, ctx.bag_rank - 1)
-        # With mode="fill", row 0 holds zeros, for members whose index is out of range.
-        extra = int(mode == "fill")
+        if skipped is not None:  # their bag is one more
+            bags = bags.masked_fill(skipped, len(grad))
+            grad = torch.cat([grad, grad.new_zeros(1, *grad.shape[1:])])
+            out = None if out is None else torch.cat([out, out.new_zeros(1, *out.shape[1:])])
+        # Row 0 holds zeros, for members that are skipped, or whose index is out of range with mode="fill".
+        extra = int(mode == "fill" or skipped is not None)
         count = ctx.shape[0] + extra
         if named is not None and not extra and not is_transformed() and is_checked(named, count):
             rows = named
         else:
-            rows = _take(torch.arange(extra, count, device=grad.device), named, mode=mode, **threads)
+            rows = _take(torch.arange(extra, count, device=grad.device), named, mode=mode, negative=negative, **threads)
+        if skipped is not None:
+            rows = rows.masked_fill(skipped, 0)
         if data is not None and extra:
             data = torch.cat([data.new_zeros(1, *data.shape[1:]), data])
         if factors is None and reduction in ("min", "max"):

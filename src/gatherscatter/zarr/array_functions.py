@@ -33,6 +33,7 @@ def gather(
     *,
     batch_dims: int = 0,
     mode: str = "raise",
+    negative: str = "end",
     out: Any = None,
     num_threads: int | None = None,
     workers: int = 4,
@@ -76,7 +77,7 @@ def gather(
     array([[ 9, 10, 11],
            [ 0,  1,  2]])
     """
-    operation = Operation("gather", Kernel.GATHER, axis, batch_dims, mode, num_threads=num_threads)
+    operation = Operation("gather", Kernel.GATHER, axis, batch_dims, mode, negative, num_threads=num_threads)
     terms = Terms(
         num_threads=num_threads,
         workers=workers,
@@ -95,6 +96,7 @@ def gather_elements(
     axis: int = 0,
     *,
     mode: str = "raise",
+    negative: str = "end",
     out: Any = None,
     num_threads: int | None = None,
     workers: int = 4,
@@ -115,7 +117,14 @@ def gather_elements(
     array([[2, 0],
            [4, 4]])
     """
-    operation = Operation("gather_elements", Kernel.GATHER_ELEMENTS, axis, mode=mode, num_threads=num_threads)
+    operation = Operation(
+        "gather_elements",
+        Kernel.GATHER_ELEMENTS,
+        axis,
+        mode=mode,
+        negative=negative,
+        num_threads=num_threads,
+    )
     terms = Terms(
         num_threads=num_threads,
         workers=workers,
@@ -134,6 +143,7 @@ def gather_nd(
     *,
     batch_dims: int = 0,
     mode: str = "raise",
+    negative: str = "end",
     out: Any = None,
     num_threads: int | None = None,
     workers: int = 4,
@@ -153,7 +163,14 @@ def gather_nd(
     >>> gsz.gather_nd(z, [[1, 2], [0, 0]])
     array([5, 0])
     """
-    operation = Operation("gather_nd", Kernel.GATHER_ND, batch_dims=batch_dims, mode=mode, num_threads=num_threads)
+    operation = Operation(
+        "gather_nd",
+        Kernel.GATHER_ND,
+        batch_dims=batch_dims,
+        mode=mode,
+        negative=negative,
+        num_threads=num_threads,
+    )
     terms = Terms(
         num_threads=num_threads,
         workers=workers,
@@ -176,6 +193,7 @@ def scatter_update(
     include_self: bool = True,
     accumulate: str = "step",
     mode: str = "raise",
+    negative: str = "end",
     num_threads: int | None = None,
     workers: int = 4,
     memory_limit: int | None = None,
@@ -241,6 +259,7 @@ def scatter_update(
         Kernel.SCATTER_UPDATE,
         axis,
         mode=mode,
+        negative=negative,
         reduction=reduction,
         include_self=include_self,
         accumulate=accumulate,
@@ -270,6 +289,7 @@ def scatter_elements(
     include_self: bool = True,
     accumulate: str = "step",
     mode: str = "raise",
+    negative: str = "end",
     num_threads: int | None = None,
     workers: int = 4,
     memory_limit: int | None = None,
@@ -298,6 +318,7 @@ def scatter_elements(
         Kernel.SCATTER_ELEMENTS,
         axis,
         mode=mode,
+        negative=negative,
         reduction=reduction,
         include_self=include_self,
         accumulate=accumulate,
@@ -326,6 +347,7 @@ def scatter_nd(
     include_self: bool = True,
     accumulate: str = "step",
     mode: str = "raise",
+    negative: str = "end",
     num_threads: int | None = None,
     workers: int = 4,
     memory_limit: int | None = None,
@@ -350,6 +372,7 @@ def scatter_nd(
         "scatter_nd",
         Kernel.SCATTER_ND,
         mode=mode,
+        negative=negative,
         reduction=reduction,
         include_self=include_self,
         accumulate=accumulate,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -93,7 +94,8 @@ def gather_reduce(
     for name, each in integers.items():
         if each is not None:
             convert.as_indices(op, name, tensors.make_placeholder(op, name, each), others={"data": like})
-    options: dict[str, Any] = {name: getattr(operation, name) for name in ("reduction", "accumulate", "mode")}
+    names = ("reduction", "accumulate", "mode", "negative")
+    options: dict[str, Any] = {name: getattr(operation, name) for name in names}
     options["default"] = default
 
     def explain() -> NoReturn:
@@ -113,20 +115,36 @@ def gather_reduce(
     # A bag without members checks the other arguments.
     row = np.broadcast_to(like.reshape(-1)[:1] if like.size else np.zeros((), like.dtype), (1, *like.shape[1:]))
     empty = _core.gather_reduce(row, np.zeros((1, 0), np.int64), **options)
+    skipped = find_skipped_members(operation, indices, segment_ids)
+    if skipped is not None and segment_ids is not None:
+        segment_ids = to_int64(segment_ids)
+        num_segments = max(int(segment_ids.max()) + 1, 0) if num_segments is None and len(segment_ids) else num_segments
+        segment_ids = segment_ids.masked_fill(segment_ids < 0, 0)
     runs, wrong = _find_bags(data, members, offsets, segment_ids, indptr, num_segments)
     if wrong is not None and bool(wrong.any()):
         explain()
     rows = data
     if indices is not None:
-        rows = _gather(Operation(op, Kernel.GATHER, mode=operation.mode), data, indices)
+        rows = _gather(Operation(op, Kernel.GATHER, mode=operation.mode, negative=operation.negative), data, indices)
     rows = rows.reshape(members.numel(), math.prod(data.shape[1:]))
     if weights is not None:
         rows = _multiply(rows, tensors.cast(op, "weights", weights, "data", data).reshape(-1, 1))
+    if skipped is not None:
+        rows, runs = rows[~skipped], TargetRuns.of(runs.targets_of_updates[~skipped], runs.size)
     is_zero = isinstance(default, int | float) and default == 0
     start = data.new_zeros((1, 1)) if is_zero else tensors.as_tensor(empty.reshape(1, -1), data.device)
     how: dict[str, Any] = {"include_self": False, "accumulate": operation.accumulate}
     result = runs.write(start.expand(runs.size, rows.shape[1]), rows, operation.reduction, **how)
     return result.reshape(*((runs.size,) if lines else members[:-1]), *data.shape[1:])
+
+
+def find_skipped_members(operation: Operation, indices: Tensor | None, segment_ids: Tensor | None) -> Tensor | None:
+    """Return the mask of the members of bags that are skipped, as a line. None: the operation skips no members."""
+    if operation.negative != "skip":
+        return None
+    given = [each.flatten() for each in (indices, segment_ids) if each is not None]
+    masks = [each < 0 for each in given if each.dtype.is_signed]
+    return functools.reduce(unite, masks, None)
 
 
 def _find_bags(
@@ -249,20 +267,20 @@ def find_rows(
     Axis and batch_dims count from the front. With ``mode="raise"``, an index out of range raises IndexError. This waits
     for the device once.
     """
-    op, mode, axis, batch_dims = operation.op, operation.mode, operation.axis, operation.batch_dims
+    op, axis, batch_dims = operation.op, operation.axis, operation.batch_dims
     is_nd = operation.kernel.form == Form.TUPLES
     if not is_nd and not batch_dims and is_checked(indices, data.shape[axis]):
         return indices, None
     columns = indices.unbind(-1) if is_nd else (indices,)
     sizes = data.shape[batch_dims : batch_dims + len(columns)] if is_nd else data.shape[axis : axis + 1]
     numbers = torch.zeros(indices.shape[: len(indices.shape) - is_nd], dtype=torch.int64, device=indices.device)
-    outside = None
-    is_empty = mode in ("wrap", "clip") and 0 in sizes and indices.numel() > 0
+    skipped: Tensor | None = None
+    refused: Tensor | None = None
     for column, size in zip(columns, sizes, strict=True):
-        position, wrong = resolve(column, size, mode)
+        position, *masks = resolve(column, size, operation)
         numbers = numbers * size + position
-        outside = wrong if outside is None or wrong is None else outside | wrong
-    if is_empty or (mode == "raise" and outside is not None and bool(outside.any())):
+        skipped, refused = unite(skipped, masks[0]), unite(refused, masks[1])
+    if refused is not None and bool(refused.any()):
         others = {} if updates is None else {"updates": tensors.copy_to_cpu(op, "updates", updates)}
         on_cpu = tensors.copy_to_cpu(op, "indices", indices)
         index_fault(operation, tuple(data.shape), on_cpu, others)
@@ -270,23 +288,38 @@ def find_rows(
         batch = indices.shape[:batch_dims]
         first = torch.arange(math.prod(batch), device=indices.device) * math.prod(sizes)
         numbers = numbers + first.reshape(*batch, *(1,) * (numbers.ndim - batch_dims))
-    return numbers, None if mode == "raise" else outside
+    return numbers, skipped
 
 
-def resolve(indices: Tensor, size: int, mode: str) -> tuple[Tensor, Tensor | None]:
-    """Return positions in [0, size-1], and a mask of the indices that are out of range and have position 0."""
+def resolve(indices: Tensor, size: int, operation: Operation) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """Return positions in [0, size-1], and masks of the indices that are skipped and refused. They have position 0."""
+    mode, negative = operation.rule
     is_unsigned, values = indices.dtype == torch.uint64, to_int64(indices)
+    below = None if is_unsigned or negative == "end" else values < 0
+    outside = None
     if mode == "wrap":
-        rest = values.remainder(max(size, 1))
-        return torch.where(
-            values < 0, (rest + 2**64 % max(size, 1)) % max(size, 1), rest
-        ) if is_unsigned else rest, None
-    if is_unsigned:
-        values = values.masked_fill(values < 0, 2**63 - 1)
-    if mode == "clip":
-        return values.clamp(0, max(size - 1, 0)), None
-    outside = (values < -size) | (values >= size)
-    return torch.where(values < 0, values + size, values).masked_fill(outside, 0), outside
+        positions = values.remainder(max(size, 1))
+        if is_unsigned:
+            positions = torch.where(values < 0, (positions + 2**64 % max(size, 1)) % max(size, 1), positions)
+    else:
+        values = values.masked_fill(values < 0, 2**63 - 1) if is_unsigned else values
+        positions = values.clamp(0, max(size - 1, 0))
+    if mode in ("raise", "skip"):
+        outside = values >= size if below is not None else (values < -size) | (values >= size)
+        positions = torch.where(values < 0, values + size, values).masked_fill(outside, 0)
+    elif not size:
+        outside = torch.ones_like(values, dtype=torch.bool) if below is None else ~below
+    if below is not None:
+        positions = positions.masked_fill(below, 0)
+    skipped, refused = (outside, None) if mode == "skip" else (None, outside)
+    if negative == "skip":
+        return positions, unite(skipped, below), refused
+    return positions, skipped, unite(refused, below)
+
+
+def unite(one: Tensor | None, other: Tensor | None) -> Tensor | None:
+    """Return the mask of what is in one of two masks. None is an empty mask."""
+    return one if other is None else other if one is None else one | other
 
 
 def to_int64(values: Tensor) -> Tensor:
