@@ -136,3 +136,63 @@ def test_the_counterpart_keeps_the_rule() -> None:
     operation = Operation("gather", Kernel.GATHER, negative="skip").make_counterpart(reduction="add")
     assert (operation.mode, operation.negative) == ("raise", "skip")
     assert operation.rule == ("raise", "skip")
+
+
+# -------------------------------------------------------------------------------------------------- what users run into
+
+
+@pytest.mark.parametrize("as_tensors", [False, True])
+def test_padding_leaves_the_last_slot_of_a_cache_alone(as_tensors: bool) -> None:
+    """vllm-project/vllm#43810: 64 padded tokens overwrote the last slot, which a request owned."""
+    blocks, block_size, width, tokens = 5, 16, 8, 64
+    slots = np.concatenate([np.arange(16, 80)[::-1], np.full(64, -1)])
+    states = np.arange(128.0 * width).reshape(128, width)
+    cache = np.zeros((blocks * block_size, width))
+    if as_tensors:
+        torch = pytest.importorskip("torch")
+        slots, states, cache = map(torch.from_numpy, (slots, states, cache))
+    gs.scatter_update(cache, slots, states, negative="skip", out=cache)
+    np.testing.assert_array_equal(cache[slots[:tokens]], states[:tokens])
+    assert not cache[:16].any()
+
+
+def test_a_padded_request_reads_zeros_and_writes_nothing() -> None:
+    """sgl-project/sglang#36885: the state of a padded row was that of the last slot, and was stored there."""
+    pool = np.arange(12.0).reshape(4, 3)
+    slots = np.array([2, -1, 3], np.int32)
+    states = gs.gather(pool, slots, negative="skip")
+    assert states.tolist() == [[6, 7, 8], [0, 0, 0], [9, 10, 11]]
+    stored = gs.scatter_update(pool, slots, states + 1, negative="skip")
+    assert stored.tolist() == [[0, 1, 2], [3, 4, 5], [7, 8, 9], [10, 11, 12]]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("kernel", [*GATHERS, *SCATTERS])
+def test_masks_by_hand_give_the_same_bits(kernel: Kernel) -> None:
+    """Of 100,000 random calls, a sixth for each kernel."""
+    rng = np.random.default_rng(list(map(ord, kernel)))
+    for _ in range(100_000 // 6 + 1):
+        size, count, width = rng.integers((1, 0, 1), (9, 40, 5))
+        data = rng.integers(-9, 9, (size, width)).astype(rng.choice(["f4", "i2", "f8", "c8"]))
+        lanes, tuples = kernel.form == Form.LANES, kernel.form == Form.TUPLES
+        shape = (count, width) if lanes else (count, 1) if tuples else (count,)
+        indices = rng.integers(-size, size, shape).astype(rng.choice(["i1", "i4", "i8"]))
+        mode = str(rng.choice(["raise", "wrap", "clip", "drop" if kernel.is_scatter else "fill"]))
+        named = indices[..., 0] >= 0 if tuples else indices >= 0
+        if not kernel.is_scatter:
+            result = run(kernel, data, indices, negative="skip", mode=mode)
+            expected = run(kernel, data, np.where(indices < 0, 0, indices))
+            expected[~named] = 0
+        else:
+            options = {"reduction": str(rng.choice(oracle.REDUCTIONS[:6])), "mode": mode}
+            updates = rng.integers(-9, 9, (count, width)).astype(data.dtype)
+            if data.dtype.kind == "c" and options["reduction"] in ("min", "max"):
+                continue
+            result = run(kernel, data, indices, updates, negative="skip", **options)
+            if lanes:  # one more row takes what is skipped
+                padded = np.append(data, data[:1], axis=0)
+                expected = run(kernel, padded, np.where(named, indices, size), updates, reduction=options["reduction"])
+                expected = expected[:-1]
+            else:
+                expected = run(kernel, data, indices[named], updates[named], **options)
+        assert result.tobytes() == expected.tobytes()
