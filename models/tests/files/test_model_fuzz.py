@@ -38,6 +38,8 @@ from tools.fuzz_models.messages import check_one_line
 from tools.fuzz_models.model_tools import TOOLS
 from tools.fuzz_models.models import MODELS
 
+pytest.importorskip("openvino")  # it reads the IR files
+
 F32, I64 = np.float32, np.int64
 X, Y = {"x": (F32, [3])}, {"y": (F32, None)}
 ONE = {"x": np.ones(3, F32)}
