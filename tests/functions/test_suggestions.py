@@ -171,7 +171,7 @@ HABITS: dict[str, Callable[[], Any]] = {
     "they are whole numbers: convert indices to int64": lambda: gs.gather(X, [0.0, 1.0]),
     "indices must be integers, not float64; indices[1] is 0.5": lambda: gs.gather(X, [0.0, 0.5]),
     "if each row holds the indices of one axis, pass indices.T": lambda: gs.gather_nd(X, np.zeros((2, 3), int)),
-    "pass by name: batch_dims, mode, out, num_threads": lambda: gs.gather_nd(X, [[0]], 1),
+    "pass by name: batch_dims, mode, negative, out, num_threads": lambda: gs.gather_nd(X, [[0]], 1),
     "not 'edge'; did you mean 'clip'?": lambda: gs.gather(X, [0], mode="edge"),
     "not 'circular'; did you mean 'wrap'?": lambda: gs.gather(X, [0], mode="circular"),
     "size must be an integer, not 0.25; did you mean q=0.25?": lambda: gs.aggregate(
