@@ -91,7 +91,7 @@ def refused(path: Path, reason: str, inputs: dict[str, Any] | None = None) -> No
 @pytest.mark.skipif(sys.platform == "win32", reason="symbolic links need a permission there")
 def test_damage_at_random() -> None:
     """Each of these files ends with a result or with one line, within the limits."""
-    command = [sys.executable, "-m", "tools.fuzz_models", "--cases", "600", "--seed", "1", "--seconds", "60"]
+    command = [sys.executable, "-m", "tools.fuzz_models", "--cases", "600", "--seed", "1", "--seconds", "600"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "600 files" in done.stdout
