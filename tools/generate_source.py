@@ -85,6 +85,7 @@ def _parameter_lines(kernel: Kernel) -> str:
             first, *more = string.Template(text.strip()).substitute(choices=choices).split("\n")
             lines += [f"{name} : {first}", *(f"    {line}" for line in more)]
     if elsewhere:
+        assert see is not None, f"docstrings.toml has no text for {kernel}: {', '.join(elsewhere)}"
         lines.append(f"{', '.join(elsewhere)} : see `{see}`")
     return "\n".join(lines)
 

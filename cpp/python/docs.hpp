@@ -303,8 +303,8 @@ accumulate : {'step', 'wide', 'exact'}
 mode : {'raise', 'wrap', 'clip', 'fill'}
     How to treat an index that is out of range, as in `gather`. With 'fill', its row is zeros.
 negative : {'end', 'error', 'skip'}
-    How to treat a negative index: as in `gather`. With 'skip', a negative index or segment id is no member of a
-    bag. Otherwise, a negative segment id is an error.
+    How to treat a negative index: as in `gather`. With 'skip', a member whose index or segment id is negative is in
+    no bag. Otherwise, a negative segment id is an error.
 out : array, optional
     The array to write the result to. The result is computed in a separate array first, so ``out`` does not change
     if the call raises an error.
@@ -381,12 +381,13 @@ bits : {2, 4, 8}
     The number of bits of a code in an array of uint8. It has no effect on other types.
 mode : {'raise', 'wrap', 'clip', 'fill'}
     How to treat an index outside [-size, size-1], as in `gather`. 'fill' returns zeros for it.
+negative : {'end', 'error', 'skip'}
+    How to treat a negative index: as in `gather`.
 out : array, optional
     The array to write the result to, of exactly its shape and type. It does not change if the call raises an error.
 num_threads : int >= 1, optional
     The largest number of threads for this call; the default is `gatherscatter.num_threads()`. The result does not
     depend on it.
-negative : see `None`
 
 Returns ------- array of the type of ``scales``, shape ``table[:axis] + indices.shape + table[axis+1:]``, where
 table is the shape of the table in numbers
