@@ -362,7 +362,7 @@ BagFault find_kept_bags(GatherReduce& call, const GatherReduceInputs& inputs, Fo
         GatherReduce named = call;
         named.members = kept;
         named.data_rows = std::max(call.data_rows, call.members);  // the rows are already resolved
-        named.rule = {Mode::skip, Negative::skip};  // for rows of zeros, which are -1
+        named.rule = {Mode::skip, Negative::skip};                 // for rows of zeros, which are -1
         GatherReduceInputs copies = inputs;
         copies.indices = rows;
         copies.bag_values = ids;

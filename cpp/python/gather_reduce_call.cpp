@@ -97,11 +97,12 @@ Outcome check_out(const PreparedBags& prepared) {
                          prepared.dtype());
 }
 
-// Whether it may be faster to gather the named rows first. Otherwise data that is not contiguous is copied.
+// Whether it may be faster to gather the named rows first. Otherwise data that is not contiguous is copied. The numbers
+// of gathered rows could not tell which members are skipped.
 bool may_gather_first(const BagCall& call) {
     PyObject *const table = given(call, data), *const rows = given(call, indices);
-    return rows && !call.table.scales && !is_contiguous(table) && PyArray_NDIM(array(table)) > 0 &&
-           PyArray_SIZE(array(rows)) < PyArray_DIM(array(table), 0) / 2;
+    return rows && !call.table.scales && call.rule.negative != Negative::skip && !is_contiguous(table) &&
+           PyArray_NDIM(array(table)) > 0 && PyArray_SIZE(array(rows)) < PyArray_DIM(array(table), 0) / 2;
 }
 
 // Replaces data by the named rows, and indices by the numbers of these. Nothing is replaced if the gather would copy

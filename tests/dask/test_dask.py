@@ -476,3 +476,17 @@ def test_an_error_of_a_worker_arrives_whole(client: Any) -> None:
     with pytest.raises(OpIndexError, match=LAZY_FAULT) as caught:
         gs.scatter_nd(*faulty()).compute()
     assert caught.value.positions == ((5, 0),)
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "bad"),
+    [
+        ([-1, 7, 0, -1], {"negative": "skip"}, r"indices\[1\] = 7"),
+        ([7, -1, 0, 1], {"negative": "error", "mode": "wrap"}, r"indices\[1\] = -1"),
+        ([7, -1, 0, 1], {"negative": "error", "mode": "fill"}, r"indices\[1\] = -1"),
+    ],
+)
+def test_errors_name_the_lazy_index_that_is_refused(values: list[int], options: dict[str, str], bad: str) -> None:
+    data = da.from_array(np.arange(10.0).reshape(5, 2), chunks=(2, 2))
+    with pytest.raises(gs.OpIndexError, match=bad):
+        gs.gather(data, da.from_array(np.array(values), chunks=2), **options).compute()

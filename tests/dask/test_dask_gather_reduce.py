@@ -422,3 +422,9 @@ def test_workers_give_the_bits_of_one_call(client: Any, chunks: Any) -> None:
     with pytest.raises(OpIndexError, match=r"indices\[150\] = 40 .* in chunk \(2,\)") as caught:
         gs.gather_reduce(arrays[0], da.from_array(line, chunks=60), offsets=[0, 9]).compute()
     assert caught.value.positions == ((150,),)
+
+
+def test_indices_of_skipped_members_are_checked() -> None:
+    data, indices = da.from_array(np.ones((7, 2)), chunks=(3, 2)), da.from_array(np.array([8, 6]), chunks=1)
+    with pytest.raises(gs.OpIndexError, match=r"indices\[0\] = 8"):
+        gs.gather_reduce(data, indices, segment_ids=np.array([-1, 0]), num_segments=1, negative="skip").compute()

@@ -348,3 +348,13 @@ def test_the_own_functions_of_a_library_give_the_results_of_plain_bags(library: 
     verdicts = {judgement.verdict for judgement in results.values()}
     assert "pass" in verdicts
     assert verdicts <= {"pass", "allowed", "not asked"}
+
+
+def test_members_that_are_skipped_are_in_no_bag() -> None:
+    rows = gs.explain(gs.gather_reduce, TABLE, segment_ids=[1, -1, 0][: len(TABLE)], negative="skip")
+    assert "segment_ids[1] = -1: in no bag" in str(rows)
+    named = gs.explain(gs.gather_reduce, TABLE, [[0, -1]], negative="skip", reduction="mean")
+    assert "indices[0, 1] = -1: in no bag" in str(named)
+    assert named.equivalents["numpy"].code is None
+    picked = gs.explain(gs.gather, TABLE, [0, -1], negative="skip")
+    assert "indices[1] = -1: negative, which names nothing: zeros into output[1, :]" in str(picked)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -18,7 +19,7 @@ pytest.importorskip("onnxruntime")
 import gatherscatter.torch as gst
 from gatherscatter.torch import segment
 from gatherscatter_models.torch import check_export, onnx_translations
-from tests.support.exports import Call, export, export_calls, find_departures, run_gatherscatter
+from tests.support.exports import Call, export, export_calls, find_departures, run_gatherscatter, run_onnxruntime
 
 TYPES = (torch.float32, torch.float64, torch.int64, torch.bool)
 REDUCTIONS = ("none", "add", "sub", "mul", "min", "max", "mean")
@@ -524,6 +525,29 @@ def test_other_sizes_than_those_of_the_export() -> None:
     model = export_calls(calls(4, 6), aten=True, dynamic=True)
     for rows, count in ((9, 20), (2, 3), (50, 1000)):
         assert find_departures(calls(rows, count), model) == []
+
+
+NEXT_TO_SKIPPED: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "gather": lambda d, i: gst.gather(d, i, negative="skip"),
+    "gather_nd": lambda d, i: gst.gather_nd(d, i.unsqueeze(-1), negative="skip"),
+    "scatter_update": lambda d, i: gst.scatter_update(d, i, d[:3], negative="skip"),
+    "scatter_nd": lambda d, i: gst.scatter_nd(d, i.unsqueeze(-1), d[:3], reduction="add", negative="skip"),
+    "tuples": lambda d, i: gst.scatter_nd(d, torch.stack([i, i - i], -1), d[:3, 0], negative="skip"),
+    "indices": lambda d, i: gst.gather_reduce(d, i.unsqueeze(0), reduction="mean", negative="skip"),
+    "segment_ids": lambda d, i: gst.gather_reduce(d[:3], segment_ids=i, num_segments=4, negative="skip"),
+}
+
+
+@pytest.mark.parametrize("name", NEXT_TO_SKIPPED)
+def test_an_index_that_is_too_large_is_an_error_next_to_skipped_ones(name: str) -> None:
+    call = Call(name, NEXT_TO_SKIPPED[name], (values((4, 3), torch.float32), torch.tensor([3, -1, 0])))
+    model = export_calls([call])
+    assert find_departures([call], model) == []
+    names = [each.name for each in model.graph.input]
+    for index in (4, 5, 6):
+        arrays = [call.inputs[0].numpy(), np.array([3, -1, index])]
+        with pytest.raises(Exception, match=r"(?i)out of (bounds|data bounds)|invalid ind|indices"):
+            run_onnxruntime(model, dict(zip(names, arrays, strict=True)))
 
 
 # ------------------------------------------------------------------------------------------------------ the domain

@@ -86,7 +86,9 @@ def reduce_lazily(
     gather = Operation(operation.op, Kernel.GATHER, 0, 0, operation.mode, operation.negative, bags=operation.bags)
     move = LazyMovement.of(gather, table.shape, table.chunks, members)
     if indices is not None:
-        indices = _check_indices(move, indices, plan)
+        # Tasks that only check indices of skipped members would not run.
+        omits = bags.order is not None and len(bags.order) < math.prod(members)
+        indices = _check_indices(move, indices, "eager" if omits else plan)
         first = 0 if len(members) > 1 else int(bags.starts[0])
         indices, bags = indices[first:], bags._replace(starts=bags.starts - first)
         weights = None if weights is None else weights[first:]

@@ -222,14 +222,19 @@ def _take_member(call: ExplainedCall, n: int, number: int | None, bag: Coordinat
     """Member ``n`` in row-major order belongs to bag ``number``, which is row ``bag`` of the output."""
     at = tuple(int(i) for i in np.unravel_index(n, call.members))
     rest, name = (None,) * (call.data.ndim - 1), call.bag_input
-    where = None if name is None or number is None else Region(name, at if name == "segment_ids" else (number,))
+    where = None
+    if name == "segment_ids":
+        where = Region(name, at)
+    elif name is not None and number is not None:
+        where = Region(name, (number,))
     weight = None if call.weights_input is None else Region(call.weights_input, at)
     target = None if bag is None else Region("output", (*bag, *rest))
     if call.indices is None:  # all rows in order; only the offset or segment id assigns them to a bag
         assert where is not None
-        value = int(call.arrays[where.array][at if name == "segment_ids" else number])
+        value = int(call.arrays[where.array][where.key])
         source = Region(call.name("data"), (*at, *rest))
-        return Move(0, where, (value,), (value,), source, target, source, weight=weight)
+        resolved = None if number is None else value
+        return Move(0, where, (value,), (resolved,), source, target, source, weight=weight)
     value = int(call.indices[at])
     resolved, bad = resolve_position(call, value, len(call.data))
     row = None if resolved is None else Region(call.name("data"), (resolved, *rest))

@@ -179,8 +179,8 @@ class ChunkedMovement:
     def locate(self, indices: np.ndarray, start: Block) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the flat number of each index tuple's chunk, and the row in the chunk.
 
-        ``start`` is the position of ``indices`` in the array of all indices. Tuples that are out of range and skipped
-        get the number -1. The result is None if one is out of range and must raise an error.
+        ``start`` is the position of ``indices`` in the array of all indices. Tuples that are skipped get the number -1.
+        The result is None if one is out of range and must raise an error.
         """
         shape = indices.shape[: len(self.positions)]
         tuples = indices.reshape(math.prod(shape), len(self.named))
@@ -238,7 +238,7 @@ class ChunkedMovement:
         allowed = -axis.size if operation.negative == "end" else 0, axis.size - 1
         values = tuples[:, column]
         subject = "table_rows" if operation.bags and operation.bags.embedding_rules else "axis"
-        found = np.flatnonzero((values < allowed[0]) | (values > allowed[1]) | (axis.size == 0))
+        found = np.flatnonzero(_find_refused(operation, values, axis.size))
         errors.raise_index_error(
             operation.op,
             "indices",
@@ -381,6 +381,15 @@ def count_tuples(move: ChunkedMovement, indices: np.ndarray, start: Block) -> Ro
         np.add.at(sums, where, np.concatenate([counts, np.diff(groups.starts)]))
         numbers, counts = merged, sums
     return Route(move, indices, start, numbers, counts)
+
+
+def _find_refused(operation: Operation, values: np.ndarray, size: int) -> np.ndarray:
+    """Return which indices into an axis of this size the operation refuses."""
+    below = (values < 0) & (operation.negative != "end")
+    refused = np.full(values.shape, size == 0 and operation.mode in ("wrap", "clip"))
+    if operation.mode == "raise":
+        refused = (values < -size) | (values >= size)
+    return (refused & ~below) | (below & (operation.negative == "error"))
 
 
 def _locate(move: ChunkedMovement, indices: np.ndarray, start: Block) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:

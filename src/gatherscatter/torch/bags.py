@@ -186,7 +186,7 @@ class _GatherReduce(Function):
         if out is not None:
             out = out.flatten(0, ctx.bag_rank - 1)
         if skipped is not None:  # their bag is one more
-            bags = bags.masked_fill(skipped, len(grad))
+            bags = kernels.to_int64(bags).masked_fill(skipped, len(grad))
             grad = torch.cat([grad, grad.new_zeros(1, *grad.shape[1:])])
             out = None if out is None else torch.cat([out, out.new_zeros(1, *out.shape[1:])])
         # Row 0 holds zeros, for members that are skipped, or whose index is out of range with mode="fill".

@@ -236,6 +236,8 @@ def _gather_reduce(  # noqa: PLR0917
                 offsets = ops.Slice(indptr, constant([0]), constant([-1]))
             segment_ids, number = find_bags(as_int64(offsets), members), ops.Shape(offsets)
         ids, bags = as_int64(segment_ids), number
+        if signed and given[-1] is not indices:  # too large, also with one more bag
+            ids = ops.Where(ops.Less(ids, number), ids, ops.Add(number, constant([1])))
         for each in signed:  # members that are skipped are in one more bag
             below = ops.Less(as_int64(each), constant(0))
             ids, bags = ops.Where(ops.Reshape(below, constant([-1])), number, ids), ops.Add(number, constant([1]))

@@ -56,7 +56,7 @@ def clear_missing_starts(call: LibraryCall) -> list[str]:
 
 def negative_note(call: LibraryCall, library: str) -> list[str]:
     """A comment if the library accepts indices that the op version refuses."""
-    if call.operation.negative == "error" and call.indices is not None:
+    if call.operation.rule == ("raise", "error") and call.indices is not None:
         return [f"# {library} would take negative indices from the end; {call.op} refuses them"]
     return []
 

@@ -116,11 +116,15 @@ def gather_reduce(
     row = np.broadcast_to(like.reshape(-1)[:1] if like.size else np.zeros((), like.dtype), (1, *like.shape[1:]))
     empty = _core.gather_reduce(row, np.zeros((1, 0), np.int64), **options)
     skipped = find_skipped_members(operation, indices, segment_ids)
-    if skipped is not None and segment_ids is not None:
-        segment_ids = to_int64(segment_ids)
-        num_segments = max(int(segment_ids.max()) + 1, 0) if num_segments is None and len(segment_ids) else num_segments
-        segment_ids = segment_ids.masked_fill(segment_ids < 0, 0)
+    below = None
+    if skipped is not None and segment_ids is not None and segment_ids.dtype.is_signed:
+        segment_ids, below = to_int64(segment_ids), segment_ids < 0
+        if num_segments is None:
+            num_segments = max(int(segment_ids.max()) + 1, 0) if len(segment_ids) else 0
+        segment_ids = segment_ids.masked_fill(below, num_segments)
     runs, wrong = _find_bags(data, members, offsets, segment_ids, indptr, num_segments)
+    if wrong is not None and below is not None:
+        wrong &= ~below
     if wrong is not None and bool(wrong.any()):
         explain()
     rows = data
