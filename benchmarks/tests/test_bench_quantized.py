@@ -34,7 +34,7 @@ def test_the_numbers_of_a_table_are_those_of_the_oracle(row: Workload) -> None:
     assert table is not None
     codes, scales, zeros, block, bits = table
     expected = oracle.gather_quantized(
-        codes, np.array([7, 0]), scales, zeros, 0, 1, block_size=block, bits=bits, rule="raise"
+        codes, np.array([7, 0]), scales, zeros, 0, 1, block_size=block, bits=bits, rule=oracle.IndexRule("raise")
     )
     oracle.assert_same(table.dequantize()[[7, 0]], expected, expected)
 
