@@ -132,10 +132,6 @@ class Hints {
     Shape sizes_;
 };
 
-}  // namespace
-
-namespace {
-
 bool is_good(IndexValue value, int64_t size, Rule rule) {
     if (value.negative && rule.negative != Negative::end) return rule.negative == Negative::skip;
     switch (rule.mode) {

@@ -292,10 +292,6 @@ void fill_empty_bags(const FoundBags& found, int64_t bags, const std::byte* row,
     });
 }
 
-}  // namespace
-
-namespace {
-
 BagFault find_all_bags(GatherReduce& call, const GatherReduceInputs& inputs, FoundBags& found) {
     BagFault fault = BagFault::none;
     switch (call.form) {
@@ -314,7 +310,7 @@ BagFault find_all_bags(GatherReduce& call, const GatherReduceInputs& inputs, Fou
 }
 
 // Whether an integer is negative.
-bool has_negative(const void* values, IndexType type, int64_t count) {
+bool any_negative(const void* values, IndexType type, int64_t count) {
     return visit_index_type(type, [=]<class I>(I) {
         if constexpr (std::is_unsigned_v<I>) return false;
         const I* const numbers = static_cast<const I*>(values);
@@ -385,8 +381,8 @@ BagFault find_kept_bags(GatherReduce& call, const GatherReduceInputs& inputs, Fo
 BagFault find_bags(GatherReduce& call, const GatherReduceInputs& inputs, FoundBags& found) {
     const bool skips =
         call.rule.negative == Negative::skip &&
-        ((inputs.indices && has_negative(inputs.indices, inputs.index_type, call.members)) ||
-         (call.form == BagForm::segment_ids && has_negative(inputs.bag_values, inputs.bag_type, call.members)));
+        ((inputs.indices && any_negative(inputs.indices, inputs.index_type, call.members)) ||
+         (call.form == BagForm::segment_ids && any_negative(inputs.bag_values, inputs.bag_type, call.members)));
     return skips ? find_kept_bags(call, inputs, found) : find_all_bags(call, inputs, found);
 }
 
